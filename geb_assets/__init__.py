@@ -1,0 +1,1 @@
+"""Grounded Entity Biographies: a long-video memory organised by physical identity."""

@@ -1,0 +1,312 @@
+"""Every table's schema, column by column: the analysts' contract and the source of docs/tables.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+Partition = Literal["segment", "recording"]
+
+TEXT, REAL, INT, FLAG, BYTES = pl.String(), pl.Float64(), pl.Int32(), pl.Boolean(), pl.Binary()
+PIXEL = pl.Float32()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. ``explains`` marks what tells why and is left out of the data version."""
+
+    name: str
+    dtype: pl.DataType
+    doc: str
+    unit: str = ""
+    nullable: bool = False
+    explains: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """One Delta table: who writes it, how it is partitioned, what a row is, and its order."""
+
+    name: str
+    asset: str
+    partition: Partition
+    row: str
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+
+    @property
+    def partition_columns(self) -> list[str]:
+        return ["recording", "segment"] if self.partition == "segment" else ["recording"]
+
+    @property
+    def schema(self) -> dict[str, pl.DataType]:
+        return {column.name: column.dtype for column in self.columns}
+
+    @property
+    def versioned(self) -> list[str]:
+        """The columns whose content is the table's data version."""
+        return [column.name for column in self.columns if not column.explains]
+
+    def empty(self) -> pl.DataFrame:
+        return pl.DataFrame(schema=self.schema)
+
+
+RECORDING = Column("recording", TEXT, "The recording's name.")
+SEGMENT = Column("segment", TEXT, "The segment: up to an hour of the recording, `ego/d001h13`.")
+CLIP = Column("clip", TEXT, "The clip's id.")
+START = Column("start_s", REAL, "Start on the recording clock.", "s")
+END = Column("end_s", REAL, "End on the recording clock.", "s")
+TIME = Column("time_s", REAL, "Time on the recording clock.", "s")
+VISIBLE = Column("visible_from", REAL, "Earliest question time that may see this row.", "s")
+FRAME = Column("frame", INT, "Sampled frame's place in its clip, from 0.")
+OBSERVATION = Column("observation", TEXT, "The observation's id.")
+BOX = tuple(
+    Column(name, PIXEL, f"Box {side} edge in the source frame.", "px")
+    for name, side in (("x1", "left"), ("y1", "top"), ("x2", "right"), ("y2", "bottom"))
+)
+CONFIDENCE = Column("confidence", PIXEL, "The detector's confidence, 0 to 1.")
+LABEL = Column("label", TEXT, "The detector's label.")
+VECTOR = (
+    Column("vector", BYTES, "Little-endian float16 values; empty where there is no vector."),
+    Column("dim", INT, "Number of values."),
+    Column("dtype", TEXT, "Type of the stored values: `float16`."),
+    Column("model", TEXT, "The model that made it."),
+)
+KEYS = (RECORDING, SEGMENT)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        Table(
+            "clips", "clips", "segment", "one clip",
+            (
+                *KEYS, CLIP, START, END,
+                Column("cell", pl.Int64(), "Place on the clock grid: floor(start / clip length)."),
+                Column("video", TEXT, "Name of the video file."),
+                Column("video_start_s", REAL, "Where the clip starts in its file.", "s"),
+                Column("frames", INT, "Frames sampled."),
+                Column("fps", REAL, "Frames sampled per second of the clip.", "1/s"),
+                Column("width", INT, "Frame width after rotation.", "px"),
+                Column("height", INT, "Frame height after rotation.", "px"),
+                Column("motion_px", REAL,
+                       "Median global motion between sampled frames.", "px"),
+                Column("status", TEXT, "`ok`, or `failed` where the clip could not be decoded."),
+                Column("error", TEXT, "Why it failed, else empty."),
+            ),
+            ("start_s",),
+        ),
+        Table(
+            "frames", "clips", "segment", "one stored frame, one a second",
+            (
+                *KEYS, CLIP, FRAME, TIME,
+                Column("width", INT, "Stored width.", "px"),
+                Column("height", INT, "Stored height.", "px"),
+                Column("jpeg", BYTES, "JPEG bytes, no boxes drawn."),
+            ),
+            ("time_s",),
+        ),
+        Table(
+            "detections", "detections", "segment", "one box in one frame",
+            (*KEYS, CLIP, FRAME, TIME, *BOX, CONFIDENCE, LABEL),
+            ("time_s", "confidence", "x1", "y1", "x2", "y2", "label"),
+        ),
+        Table(
+            "tracks", "tracks", "segment", "one box of one track in one frame",
+            (
+                *KEYS, CLIP,
+                Column("track", TEXT, "The track's id: one subject inside one clip."),
+                FRAME, TIME, *BOX, CONFIDENCE, LABEL,
+            ),
+            ("clip", "track", "frame"),
+        ),
+        Table(
+            "observations", "observations", "segment", "one encounter: a track group in one clip",
+            (
+                *KEYS, CLIP, OBSERVATION, START, END,
+                Column("visible_from", REAL,
+                       "Earliest question time that may see the encounter: its end.", "s"),
+                Column("visible_s", REAL, "Time it is visible: visible frames / fps.", "s"),
+                LABEL, CONFIDENCE,
+                Column("tracks", pl.List(TEXT), "The tracks of the group."),
+                Column("frames", pl.List(INT), "Visible frames, ascending."),
+                Column("boxes", pl.List(pl.List(PIXEL)),
+                       "x1 y1 x2 y2 of each visible frame.", "px"),
+                Column("scene_frames", pl.List(INT), "Stored frames shown to the describer."),
+                Column("context_start_s", REAL, "Start of its context window.", "s"),
+                Column("context_end_s", REAL, "End of its context window.", "s"),
+            ),
+            ("start_s", "end_s", "observation"),
+        ),
+        Table(
+            "crops", "observations", "segment", "one stored crop of an observation",
+            (
+                *KEYS, CLIP, OBSERVATION,
+                Column("rank", INT, "0 to 3, in time order."),
+                FRAME, TIME, *BOX,
+                Column("jpeg", BYTES, "JPEG bytes of the padded box."),
+            ),
+            ("observation", "rank"),
+        ),
+        Table(
+            "discards", "observations", "segment",
+            "one track group that became no observation",
+            (
+                *KEYS, CLIP,
+                Column("tracks", pl.List(TEXT), "The tracks of the group."),
+                Column("reason", TEXT, "`brief`, `whole frame` or `overlay`."),
+                LABEL,
+                Column("frames", INT, "Visible frames."),
+                *BOX,
+            ),
+            ("clip", "reason", "x1", "y1", "x2", "y2", "label"),
+        ),
+        Table(
+            "descriptions", "descriptions", "segment", "one description of one observation",
+            (
+                *KEYS, CLIP, OBSERVATION, START, END, VISIBLE,
+                Column("status", TEXT, "`ok` or `failed`."),
+                Column("object_name", TEXT, "What it is, in 1 to 5 words."),
+                Column("is_person", FLAG, "Whether the box holds a person."),
+                Column("appearance", TEXT, "Colour, material, what it is."),
+                Column("location", TEXT, "Where it belongs, or `unclear`."),
+                Column("action", TEXT, "What is done to it, or `none`."),
+                Column("action_evidence", TEXT, "The image or line that shows it, or `none`."),
+                Column("event_desc", TEXT, "Every step taken with it, or `no activity`."),
+                Column("summary", TEXT, "The retrieval text."),
+                Column("unique_mark", TEXT, "What tells it from its like, or `none`."),
+                Column("reid_summary", TEXT, "What holds in every sighting."),
+                Column("source_evidence", TEXT, "Times of the lines used, or `none`."),
+                Column("confidence", TEXT, "`low`, `medium` or `high`."),
+                Column("model", TEXT, "The model that wrote it."),
+                Column("error", TEXT, "Why it failed, else empty."),
+            ),
+            ("start_s", "end_s", "observation"),
+        ),
+        Table(
+            "embeddings", "embeddings", "segment", "one vector of an observation or clip",
+            (
+                *KEYS,
+                Column("subject", TEXT, "Observation or clip id."),
+                Column("kind", TEXT, "`identity`, `text` or `visual`."),
+                START, VISIBLE, *VECTOR,
+            ),
+            ("kind", "start_s", "subject"),
+        ),
+        Table(
+            "separations", "entities", "recording", "one pair of observations proven different",
+            (
+                RECORDING, CLIP,
+                Column("earlier", TEXT, "The first observation."),
+                Column("later", TEXT, "The second observation."),
+                VISIBLE,
+                Column("shared_frames", INT, "Frames that hold both."),
+                Column("apart", REAL, "Share of them in which the boxes lie apart."),
+            ),
+            ("clip", "earlier", "later"),
+        ),
+        Table(
+            "memberships", "entities", "recording", "the entity of one observation",
+            (
+                RECORDING, OBSERVATION,
+                Column("entity", TEXT, "The entity it was assigned to."),
+                START,
+                Column("started", FLAG, "Whether it started the entity.", explains=True),
+                Column("min_similarity", PIXEL, "Lowest similarity to its references.",
+                       nullable=True, explains=True),
+                Column("mean_similarity", PIXEL, "Mean similarity to its references.",
+                       nullable=True, explains=True),
+                Column("max_similarity", PIXEL, "Highest similarity to its references.",
+                       nullable=True, explains=True),
+                Column("anchored", FLAG, "Whether a boundary anchor spoke for it.", explains=True),
+                Column("runner_up", TEXT, "The next best candidate entity, else empty.",
+                       explains=True),
+                Column("runner_up_mean", PIXEL, "Its mean similarity.", nullable=True,
+                       explains=True),
+                Column("runner_up_lost", TEXT, "Why it lost, else empty.", explains=True),
+            ),
+            ("observation",),
+        ),
+        Table(
+            "entities", "entities", "recording", "one biography",
+            (
+                RECORDING,
+                Column("entity", TEXT, "The entity's id, numbered by first appearance."),
+                Column("display_name", TEXT, "Its most frequent object name."),
+                Column("is_person", FLAG, "Whether most of its descriptions say a person."),
+                Column("observations", INT, "Number of encounters."),
+                START, END,
+                Column("days", pl.List(INT), "Days on which it was seen, from 1."),
+                Column("other_names", pl.List(TEXT), "Its other object names."),
+            ),
+            ("entity",),
+        ),
+        Table(
+            "lines", "lines", "recording", "one line of narration or dialogue",
+            (
+                RECORDING,
+                Column("line", TEXT, "The line's id."),
+                START, END, VISIBLE,
+                Column("kind", TEXT, "`caption` or `transcript`."),
+                Column("speaker", TEXT, "Who speaks, else empty."),
+                Column("text", TEXT, "What is said or narrated."),
+                Column("source", TEXT, "Name of the file it came from."),
+            ),
+            ("start_s", "end_s", "line"),
+        ),
+        Table(
+            "episodes", "episodes", "recording", "one caption",
+            (
+                RECORDING,
+                Column("episode", TEXT, "The episode's id."),
+                Column("scale", TEXT, "`30sec`, `3min`, `10min` or `1h`."),
+                START, END, VISIBLE,
+                Column("text", TEXT, "The caption."),
+                Column("source", TEXT,
+                       "`released`, `lines`, `observations` or `composed`: what it is made of."),
+            ),
+            ("start_s", "end_s", "episode"),
+        ),
+        Table(
+            "episode_embeddings", "episodes", "recording", "one vector of an episode",
+            (
+                RECORDING,
+                Column("episode", TEXT, "The episode's id."),
+                Column("kind", TEXT, "`text`."),
+                START, VISIBLE, *VECTOR,
+            ),
+            ("start_s", "episode"),
+        ),
+        Table(
+            "graph_nodes", "graph", "recording", "one node",
+            (
+                RECORDING,
+                Column("node", pl.Int64(), "The node's number in this recording, from 0."),
+                Column("id", TEXT, "Id of the entity, observation, episode or clip."),
+                Column("type", TEXT, "`entity`, `observation`, `episode` or `clip`."),
+                START, END, VISIBLE,
+            ),
+            ("node",),
+        ),
+        Table(
+            "graph_edges", "graph", "recording", "one undirected edge",
+            (
+                RECORDING,
+                Column("a", pl.Int64(), "Smaller node number."),
+                Column("b", pl.Int64(), "Larger node number."),
+                Column("type", TEXT,
+                       "`membership`, `episode_context`, `visual_provenance`, `temporal`, "
+                       "`containment` or `clip_episode`."),
+                Column("weight", REAL, "Edge weight."),
+                VISIBLE,
+            ),
+            ("a", "b"),
+        ),
+    )
+}  # fmt: skip
+
+
+def tables_of(asset: str) -> list[Table]:
+    """The tables an asset writes."""
+    return [table for table in TABLES.values() if table.asset == asset]
