@@ -10,10 +10,10 @@ import hashlib
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Self
 
 from geb_assets.errors import GebError
 
@@ -157,7 +157,7 @@ class _Reporter:
     def __init__(self, archive: str, total: int, progress: Progress) -> None:
         self._archive, self._total, self._progress, self._done = archive, total, progress, 0
 
-    def __enter__(self) -> _Reporter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -237,6 +237,9 @@ EMBEDDED_MODELS = (
 """Every file that the embedded profile needs."""
 
 
+_SKIMAGE_POLICY = "not stated for the file; scikit-image takes CC0 or public domain alone"
+
+
 def _picture(name: str, sha256: str, size: int, licence: str, origin: str) -> PackageFile:
     return PackageFile(
         project="scikit-image",
@@ -284,14 +287,14 @@ DEMO_PICTURES = (
         "motorcycle_left.png",
         "db18e9c4157617403c3537a6ba355dfeafe9a7eabb6b9b94cb33f6525dd49179",
         644_701,
-        "CC0",
+        _SKIMAGE_POLICY,
         "Middlebury 2014 stereo benchmark, left picture, by Daniel Scharstein",
     ),
     _picture(
         "motorcycle_right.png",
         "5fc913ae870e42a4b662314bc904d1786bcad8e2f0b9b67dba5a229406357797",
         640_373,
-        "CC0",
+        _SKIMAGE_POLICY,
         "Middlebury 2014 stereo benchmark, right picture, by Daniel Scharstein",
     ),
     _picture(

@@ -1,0 +1,19 @@
+"""Which model an adapter runs: what goes into fingerprints and the ``model`` columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """Name, revision and digest of a model. Settings are parameters, and counted apart."""
+
+    name: str
+    revision: str
+    """Package and version, or the hub's revision."""
+    digest: str
+    """sha256 of the weights, in hex; empty for a model without weights."""
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.revision}"
