@@ -1,1 +1,1 @@
-"""What the assets are handed: the store, model files, and one folder a role."""
+"""What the assets are handed: the Delta store, model files, and one folder a role."""

@@ -64,8 +64,8 @@ class PooledIdentity:
             counts = np.array([len(subject.crops) for subject in subjects])
             rows = self._appearance.embed([crop for subject in subjects for crop in subject.crops])
             starts = np.cumsum(counts) - counts
-            means = np.add.reduceat(rows, starts, axis=0) / counts[:, None].astype(np.float32)
-            parts.append(unit(means) * np.float32(self._weight**0.5))
+            sums = np.asarray(np.add.reduceat(rows, starts, axis=0), np.float32)
+            parts.append(unit(sums) * np.float32(self._weight**0.5))
         if self._weight < 1:
             rows = self._text.embed([subject.text for subject in subjects])
             parts.append(rows * np.float32((1 - self._weight) ** 0.5))

@@ -1,0 +1,1 @@
+"""Benchmarks, ablations and the confidence intervals of what they report."""

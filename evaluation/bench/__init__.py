@@ -1,0 +1,1 @@
+"""Speed benchmarks, each against a plain implementation in the same run."""

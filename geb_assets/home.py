@@ -1,0 +1,81 @@
+"""A home: the folder (``$GEB_HOME``) that holds one memory's tables, caches and registry."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from geb_assets import registry
+from geb_assets.ledger import Ledger
+from geb_assets.lineage import Planner
+from geb_assets.registry import Registry
+from geb_assets.stage import Progress, Stage
+from resources.frames import FrameCache
+from resources.profiles import Profile, profile
+from resources.store import DeltaStore
+
+DEFAULT = "./geb_home"
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """A progress that tells nobody."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where everything of one home lies. Making one touches nothing."""
+
+    path: Path
+    progress: Progress = silent
+
+    @classmethod
+    def of_environment(cls) -> Home:
+        """The home that ``GEB_HOME`` names, else ``./geb_home``."""
+        return cls(Path(os.environ.get("GEB_HOME") or DEFAULT).absolute())
+
+    @property
+    def tables(self) -> str:
+        """Folder or object-store URL of the Delta tables (``GEB_TABLES`` overrides it)."""
+        return os.environ.get("GEB_TABLES") or str(self.path / "tables")
+
+    @property
+    def store(self) -> DeltaStore:
+        return DeltaStore(self.tables)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.path / "ledger.sqlite")
+
+    @property
+    def models(self) -> Path:
+        """Model files (``GEB_MODELS`` overrides it, so that homes can share them)."""
+        return Path(os.environ.get("GEB_MODELS") or self.path / "models")
+
+    @property
+    def cache(self) -> Path:
+        return self.path / "cache"
+
+    @property
+    def reports(self) -> Path:
+        return self.path / "reports"
+
+    @property
+    def inbox(self) -> Path:
+        """Watched folder: a video put into ``inbox/RECORDING/`` is added to that recording."""
+        return self.path / "inbox"
+
+    def registry(self) -> Registry:
+        return registry.load(self.path)
+
+    def profile(self) -> Profile:
+        return profile(self.registry().profile)
+
+    def frames(self) -> FrameCache:
+        return FrameCache(self.cache / "frames", self.registry().frame_cache_gb * 1e9)
+
+    def planner(self, stages: Sequence[Stage]) -> Planner:
+        """A planner over the registry and the ledger as they are now."""
+        known = self.registry()
+        return Planner(stages, known, profile(known.profile), self.ledger.entries())

@@ -1,0 +1,191 @@
+"""``recordings.toml``: recordings, their files, clocks, casts and parameter overrides."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomlkit
+from filelock import FileLock
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from geb_assets.clock import Clock, ClockKind, stamp
+from geb_assets.errors import GebError
+
+SEGMENT_S = 3600.0
+FILE = "recordings.toml"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class _Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SourceFile(_Value):
+    """A file of the user's, with what tells whether it is still the same."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    digest: str
+
+
+class Video(SourceFile):
+    """One video file of a recording."""
+
+    start_s: Annotated[float, Field(ge=0.0)]
+    """Recording clock at the file's first frame, s."""
+    duration_s: Annotated[float, Field(gt=0.0)]
+
+    @property
+    def end_s(self) -> float:
+        return self.start_s + self.duration_s
+
+
+class LineFile(SourceFile):
+    """Narration or dialogue: a file, or a folder of files."""
+
+    kind: Literal["caption", "transcript"]
+    start_s: float | None = None
+    """Recording clock at the file's time 0, where its times are counted from there."""
+
+
+class Recording(_Value):
+    """One continuous timeline with one clock."""
+
+    clock: ClockKind = "seconds"
+    wearer: str = ""
+    cast: tuple[str, ...] = ()
+    videos: tuple[Video, ...] = ()
+    lines: tuple[LineFile, ...] = ()
+    parameters: Mapping[str, Mapping[str, Any]] = {}
+
+    def show(self, seconds: float) -> str:
+        return Clock.parse(self.clock).show(seconds)
+
+    def footage(self) -> list[tuple[float, float]]:
+        """Start and end of each video on the recording clock, s, in time order."""
+        return sorted((video.start_s, video.end_s) for video in self.videos)
+
+
+class Registry(_Value):
+    """All that is known of a home's recordings."""
+
+    profile: str = "embedded"
+    frame_cache_gb: Annotated[float, Field(ge=0.0)] = 20.0
+    """Sampled frames kept under ``cache/`` so that no stage decodes video twice, GB."""
+    recordings: Mapping[str, Recording] = {}
+
+    def recording(self, name: str) -> Recording:
+        """Raises GebError for a recording that was never added."""
+        if name not in self.recordings:
+            known = ", ".join(self.recordings) or "none yet"
+            raise GebError(f"no recording '{name}' here ({known}); add it with: geb add {name} VIDEO")
+        return self.recordings[name]
+
+    def segments(self, name: str) -> list[str]:
+        """The keys of a recording's segments: the hours of its clock that hold footage."""
+        hours: set[int] = set()
+        for start, end in self.recording(name).footage():
+            hours.update(range(int(start // SEGMENT_S), int(-(-end // SEGMENT_S))))
+        return [f"{name}/{stamp(hour * SEGMENT_S)[:7]}h" for hour in sorted(hours)]
+
+
+def segment_recording(segment: str) -> str:
+    """The recording a segment belongs to."""
+    return segment.rsplit("/", 1)[0]
+
+
+def segment_span(segment: str) -> tuple[float, float]:
+    """Start and end of a segment's hour on the recording clock, s."""
+    key = segment.rsplit("/", 1)[1]
+    start = (int(key[1:4]) - 1) * 86_400.0 + int(key[5:7]) * SEGMENT_S
+    return start, start + SEGMENT_S
+
+
+def check_name(name: str) -> str:
+    """The name of a recording; raises GebError where it would not serve as folder and key."""
+    if not _NAME.fullmatch(name):
+        raise GebError(
+            f"'{name}' cannot name a recording; use letters a-z, digits, '.', '_' and '-' "
+            "(at most 64, a letter or digit first)"
+        )
+    return name
+
+
+def load(home: Path) -> Registry:
+    """The registry of a home; an absent file is an empty registry.
+
+    Raises GebError naming the file and the fault where it cannot be read.
+    """
+    path = home / FILE
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Registry()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise GebError(f"{path} is no valid TOML: {error}; mend it by hand") from None
+    except OSError as error:
+        raise GebError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        return Registry.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise GebError(f"{path}: {where}: {first['msg']}; mend it by hand") from None
+
+
+@contextmanager
+def _locked(home: Path) -> Iterator[None]:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with FileLock(home / f".{FILE}.lock", timeout=30):
+            yield
+    except OSError as error:
+        raise GebError(
+            f"home {home} is not writable: {error.strerror}; choose another with GEB_HOME"
+        ) from None
+
+
+def edit(home: Path, change: Callable[[Registry], Registry]) -> Registry:
+    """Applies a change to the registry and writes it whole, or not at all.
+
+    The file keeps its comments and its order where they still fit.
+    """
+    with _locked(home):
+        before = load(home)
+        after = change(before)
+        Registry.model_validate(after.model_dump())
+        path = home / FILE
+        document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else None
+        if document is None:
+            document = tomlkit.document()
+            document.add(tomlkit.comment("Recordings of this home. Edited by `geb`, or by hand."))
+        _merge(document, after.model_dump(exclude_none=True, mode="json"))
+        partial = path.with_suffix(".partial")
+        partial.write_text(tomlkit.dumps(document), encoding="utf-8")
+        os.replace(partial, path)
+        return after
+
+
+def _merge(target: Any, values: Mapping[str, Any]) -> None:
+    """Makes a TOML table hold exactly these values, touching only what differs."""
+    for key in [key for key in target if key not in values]:
+        del target[key]
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            if key not in target:
+                target[key] = tomlkit.table()
+            _merge(target[key], value)
+        elif key not in target or _plain(target[key]) != value:
+            target[key] = value
+
+
+def _plain(value: Any) -> Any:
+    return value.unwrap() if hasattr(value, "unwrap") else value

@@ -1,0 +1,225 @@
+"""Runs one stage on one partition: inputs, rows, invariants, commit, ledger (no Dagster here)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+from geb_assets.ledger import Entry
+from geb_assets.lineage import Inputs, Planner
+from geb_assets.registry import segment_recording
+from geb_assets.stage import Checkpoints, Finding, Result, Stage, Work
+from geb_assets.tables import TABLES, tables_of
+from resources.profiles import Roles
+from resources.store import Stamp, conform, data_version
+
+
+class InvariantBroken(GebError):
+    """Rows that a stage was about to write break an invariant; nothing was written."""
+
+    def __init__(self, stage: Stage, partition: str, findings: Sequence[Finding]) -> None:
+        self.findings = findings
+        broken = next(finding for finding in findings if not finding.passed)
+        super().__init__(
+            f"{stage.asset} of {partition} breaks '{broken.check}': {broken.message}; "
+            "nothing was written; please report it"
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One partition, materialized or found up to date."""
+
+    entry: Entry
+    changed: bool
+    """Whether a table's data version differs from what was on disk before."""
+    reused: bool
+    """Whether the rows on disk already were what would be computed."""
+    seconds: float = 0.0
+    rows: dict[str, int] = field(default_factory=dict)
+    result: Result | None = None
+    findings: tuple[Finding, ...] = ()
+
+
+def run_partition(
+    home: Home, stages: Sequence[Stage], stage: Stage, partition: str, run_id: str
+) -> Outcome:
+    """Computes a partition and writes it, unless what is on disk already carries its fingerprint.
+
+    Raises GebError for what the user can mend, InvariantBroken where the rows are refused.
+    """
+    planner = home.planner(stages)
+    name = partition if stage.partition == "recording" else segment_recording(partition)
+    if partition not in planner.partitions(stage, name):
+        raise GebError(
+            f"{stage.asset} has no partition '{partition}'; "
+            f"recording {name} has {', '.join(planner.partitions(stage, name)) or 'no segments'}"
+        )
+    lacking = planner.missing(stage, partition)
+    if lacking is not None:
+        raise GebError(
+            f"{stage.asset} of {partition} needs {lacking[0]} of {lacking[1]}, which is not built; "
+            f"run: geb build {name}"
+        )
+    inputs = planner.expected(stage, partition)
+    before = planner.entries.get((stage.asset, partition))
+    current = before if before and before.fingerprint == inputs.fingerprint else None
+    if current is None:
+        current = _committed(home, stage, partition, inputs)
+        if current is not None:
+            home.ledger.record([current])
+    if current is not None and current.complete:
+        return Outcome(current, changed=False, reused=True)
+
+    started = time.monotonic()
+    work = _work(home, planner, stage, partition, name, inputs, rerun=current is not None)
+    result = stage.run(work)
+    rows = {
+        table.name: conform(table, result.tables[table.name]) for table in tables_of(stage.asset)
+    }
+    result = Result(rows, result.failed, result.figures, result.pictures)
+    findings = tuple(stage.verify(work, result))
+    if not all(finding.passed for finding in findings):
+        raise InvariantBroken(stage, partition, findings)
+    entry = Entry(
+        stage.asset,
+        partition,
+        inputs.fingerprint,
+        inputs.plain(),
+        {name: data_version(TABLES[name], frame) for name, frame in rows.items()},
+        complete=result.failed == 0,
+        failed=result.failed,
+    )
+    keys = {"recording": name, "segment": partition}
+    for table in tables_of(stage.asset):
+        home.store.replace(
+            table,
+            {column: keys[column] for column in table.partition_columns},
+            rows[table.name],
+            _stamp(entry, table.name, run_id),
+        )
+    home.ledger.record([entry])
+    if entry.complete:
+        shutil.rmtree(work.checkpoints.folder, ignore_errors=True)
+    return Outcome(
+        entry,
+        changed=before is None or before.versions != entry.versions,
+        reused=False,
+        seconds=time.monotonic() - started,
+        rows={name: frame.height for name, frame in rows.items()},
+        result=result,
+        findings=findings,
+    )
+
+
+def rebuild_ledger(home: Home, stages: Sequence[Stage]) -> int:
+    """Writes the ledger anew from the Delta commits; returns how many partitions it holds."""
+    entries: list[Entry] = []
+    for stage in stages:
+        stamps = {table.name: home.store.stamps(table.name) for table in tables_of(stage.asset)}
+        first = next(iter(stamps.values()))
+        for partition, stamp in first.items():
+            entry = _entry([(name, found.get(partition)) for name, found in stamps.items()])
+            if entry is not None:
+                entries.append(entry)
+    home.ledger.clear()
+    home.ledger.record(entries)
+    return len(entries)
+
+
+def _stamp(entry: Entry, table: str, run_id: str) -> Stamp:
+    return Stamp(
+        entry.asset,
+        entry.partition,
+        entry.fingerprint,
+        entry.versions[table],
+        run_id,
+        entry.complete,
+        entry.inputs,
+        entry.failed,
+    )
+
+
+def _entry(stamps: Sequence[tuple[str, Stamp | None]]) -> Entry | None:
+    """What the stamps of all tables of an asset agree on, or None where they do not."""
+    found = {name: stamp for name, stamp in stamps if stamp is not None}
+    if len(found) < len(stamps) or len({stamp.fingerprint for stamp in found.values()}) != 1:
+        return None
+    first = next(iter(found.values()))
+    return Entry(
+        first.asset,
+        first.partition,
+        first.fingerprint,
+        first.inputs,
+        {name: stamp.data_version for name, stamp in found.items()},
+        first.complete,
+        first.failed,
+    )
+
+
+def _committed(home: Home, stage: Stage, partition: str, inputs: Inputs) -> Entry | None:
+    """The partition as its commits say, where they carry the expected fingerprint.
+
+    A run that was killed after its last commit and before the ledger is found here.
+    """
+    tables = tables_of(stage.asset)
+    entry = _entry([(table.name, home.store.stamps(table.name).get(partition)) for table in tables])
+    return entry if entry is not None and entry.fingerprint == inputs.fingerprint else None
+
+
+def _work(
+    home: Home,
+    planner: Planner,
+    stage: Stage,
+    partition: str,
+    name: str,
+    inputs: Inputs,
+    *,
+    rerun: bool,
+) -> Work:
+    section = planner.section(stage, name)
+    store = home.store
+
+    def previous(table: str) -> pl.DataFrame:
+        if not rerun:
+            return TABLES[table].empty()
+        within = {"segment": partition} if stage.partition == "segment" else {"recording": name}
+        return store.read(table, **within)
+
+    return Work(
+        stage=stage,
+        partition=partition,
+        name=name,
+        recording=planner.registry.recording(name),
+        segments=planner.registry.segments(name),
+        section=section,
+        roles=Roles(planner.profile, home.models, section, stage.roles),
+        store=store,
+        frames=home.frames(),
+        checkpoints=Checkpoints(home.cache / "partial" / stage.asset / inputs.fingerprint),
+        progress=home.progress,
+        previous=previous,
+        history=_history(inputs, planner.registry.segments(name)),
+    )
+
+
+def _history(inputs: Inputs, segments: Sequence[str]) -> dict[str, str]:
+    """Segment to a digest of all that a sequential stage has read up to and with it."""
+    plain: dict[str, Any] = inputs.plain()
+    upstream = plain.pop("upstream")
+    digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    history: dict[str, str] = {}
+    for segment in segments:
+        own = sorted(pair for pair in upstream.items() if pair[0].endswith(f"|{segment}"))
+        digest.update(json.dumps(own).encode())
+        history[segment] = digest.hexdigest()[:32]
+    return history

@@ -1,0 +1,178 @@
+"""A stage: one step of the paper as a partitioned asset, declared apart from the orchestrator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import polars as pl
+
+from geb_assets.parameters import SECTIONS, Section, section_of
+from geb_assets.registry import Recording, segment_span
+from geb_assets.tables import TABLES, Partition
+
+if TYPE_CHECKING:
+    from resources.frames import FrameCache
+    from resources.profiles import Roles
+    from resources.store import DeltaStore
+
+
+class Progress(Protocol):
+    """Told how far a long step is."""
+
+    def __call__(self, what: str, done: int, total: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one invariant check found in the rows about to be written."""
+
+    check: str
+    passed: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a stage made of one partition."""
+
+    tables: Mapping[str, pl.DataFrame]
+    """Table name to rows."""
+    failed: int = 0
+    """Model calls that failed; a rerun makes those alone."""
+    figures: Mapping[str, float | int | str] = field(default_factory=dict)
+    """Counts worth showing beside the asset."""
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
+    """Title to PNG or JPEG bytes, shown beside the asset."""
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """Finished parts of a long partition, kept on disk until its table is written."""
+
+    folder: Path
+
+    def get(self, part: str) -> dict[str, pl.DataFrame] | None:
+        """The frames of a finished part, or None."""
+        folder = self.folder / _file_name(part)
+        if not folder.is_dir():
+            return None
+        return {path.stem: pl.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+
+    def put(self, part: str, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Keeps a finished part: all of its frames, or none."""
+        folder = self.folder / _file_name(part)
+        partial = folder.with_suffix(".partial")
+        partial.mkdir(parents=True, exist_ok=True)
+        for name, frame in frames.items():
+            frame.write_parquet(partial / f"{name}.parquet")
+        partial.rename(folder)
+
+    def get_bytes(self, part: str) -> bytes | None:
+        path = self.folder / f"{_file_name(part)}.bin"
+        return path.read_bytes() if path.exists() else None
+
+    def put_bytes(self, part: str, content: bytes) -> None:
+        path = self.folder / f"{_file_name(part)}.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(content)
+        partial.rename(path)
+
+
+def _file_name(part: str) -> str:
+    return part.rsplit("/", 1)[-1].replace(":", "").replace(".", "_")
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that a stage is handed to compute one partition: what it declared, and nothing else."""
+
+    stage: Stage
+    partition: str
+    name: str
+    """The recording's name."""
+    recording: Recording
+    segments: Sequence[str]
+    """The recording's segments, in time order."""
+    section: Section
+    """The effective parameters of the stage's own section."""
+    roles: Roles
+    store: DeltaStore
+    frames: FrameCache
+    checkpoints: Checkpoints
+    progress: Progress
+    previous: Callable[[str], pl.DataFrame]
+    """The rows on disk of one of its own tables, for a rerun of failed calls alone."""
+    history: Mapping[str, str] = field(default_factory=dict)
+    """Segment to a digest of all that was read up to and with it (recording stages)."""
+
+    def scan(self, table: str, **within: str) -> pl.LazyFrame:
+        """Rows of a declared table in this partition's reach, cut further where asked."""
+        if table not in self.stage.reads:
+            raise PermissionError(f"{self.stage.asset} did not declare that it reads {table}")
+        if self.stage.partition == "segment" and TABLES[table].partition == "segment":
+            within = {"segment": self.partition, **within}
+        return self.store.scan(table, recording=self.name, **within)
+
+    def read(
+        self, table: str, columns: Sequence[str] | None = None, **within: str
+    ) -> pl.DataFrame:
+        """The same rows in the table's order."""
+        frame = self.scan(table, **within).sort(TABLES[table].order)
+        return (frame.select(columns) if columns else frame).collect()
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Start and end of this segment's hour, s."""
+        return segment_span(self.partition)
+
+    def keys(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with this partition's key columns in front."""
+        keys = {"recording": self.name}
+        if self.stage.partition == "segment":
+            keys["segment"] = self.partition
+        return rows.select(
+            *(pl.lit(value).alias(column) for column, value in keys.items()),
+            *(pl.col(column) for column in rows.columns if column not in keys),
+        )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step: what it reads, which roles serve it, and the function that computes a partition."""
+
+    asset: str
+    partition: Partition
+    implementation: str
+    """Raised by hand whenever the code gives other rows for the same inputs."""
+    run: Callable[[Work], Result]
+    description: str
+    """What it does, and where the paper says so."""
+    group: str
+    kinds: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    """Tables it reads."""
+    roles: tuple[str, ...] = ()
+    """Roles of the profile that serve it."""
+    sources: Callable[[Recording, str], Any] = lambda recording, partition: None
+    """What it reads of the registry itself, as plain JSON values."""
+    checks: Mapping[str, str] = field(default_factory=dict)
+    """Invariant name to what it promises."""
+    verify: Callable[[Work, Result], Iterator[Finding]] = lambda work, result: iter(())
+    """Judges the rows about to be written."""
+
+    @property
+    def section(self) -> str:
+        return section_of(self.asset)
+
+    @property
+    def section_class(self) -> type[Section]:
+        return SECTIONS[self.section]
+
+    @property
+    def upstream(self) -> list[str]:
+        """The assets whose tables it reads, in order."""
+        return list(dict.fromkeys(TABLES[table].asset for table in self.reads))

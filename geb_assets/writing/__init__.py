@@ -1,0 +1,1 @@
+"""Writing the memory: from video and lines to entities and the graph."""

@@ -1,0 +1,1 @@
+"""Entities: which observations are encounters with one physical instance."""

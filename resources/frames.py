@@ -1,0 +1,108 @@
+"""Sampled frames of a clip on disk, so that video is decoded once and read at random after."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from resources.images import Image
+
+JPEG_QUALITY = 95
+"""Of a working frame: what every stage sees of the video."""
+
+_MODES = {"colour": cv2.IMREAD_COLOR, "gray half": cv2.IMREAD_REDUCED_GRAYSCALE_2}
+
+
+@dataclass(frozen=True)
+class FrameCache:
+    """One stored-zip of JPEG frames a clip, under one folder a segment, the oldest dropped first.
+
+    What is dropped is decoded again when it is asked for.
+    """
+
+    folder: Path
+    limit_bytes: float
+
+    def has(self, key: str, clip: str) -> bool:
+        return self._path(key, clip).exists()
+
+    def put(self, key: str, clip: str, frames: Iterable[tuple[int, bytes]]) -> None:
+        """Keeps a clip's frames (number, JPEG bytes): all of them, or none."""
+        path = self._path(key, clip)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+            for number, jpeg in frames:
+                archive.writestr(zipfile.ZipInfo(f"{number:06d}.jpg"), jpeg)
+        partial.rename(path)
+
+    def numbers(self, key: str, clip: str) -> list[int]:
+        """The frame numbers of a kept clip, ascending."""
+        with zipfile.ZipFile(self._path(key, clip)) as archive:
+            return sorted(int(Path(name).stem) for name in archive.namelist())
+
+    def read(
+        self,
+        key: str,
+        clip: str,
+        numbers: Sequence[int],
+        mode: Literal["colour", "gray half"] = "colour",
+    ) -> Iterator[NDArray[np.uint8]]:
+        """The frames of these numbers, in order: BGR at full size, or gray at half size."""
+        with zipfile.ZipFile(self._path(key, clip)) as archive:
+            for number in numbers:
+                yield decode_jpeg(archive.read(f"{number:06d}.jpg"), mode)
+
+    def trim(self, keep: str) -> None:
+        """Drops the least recently written segments until the folder is within its limit."""
+        if not self.folder.exists():
+            return
+        clips = [path for path in self.folder.glob("*/*") if path.parent.name != _safe(keep)]
+        sizes = {path: path.stat() for path in clips if path.exists()}
+        kept = sum(p.stat().st_size for p in self.folder.glob(f"{_safe(keep)}/*"))
+        total = kept + sum(stat.st_size for stat in sizes.values())
+        for path in sorted(sizes, key=lambda path: sizes[path].st_mtime_ns):
+            if total <= self.limit_bytes:
+                return
+            total -= sizes[path].st_size
+            path.unlink(missing_ok=True)
+
+    def _path(self, key: str, clip: str) -> Path:
+        return self.folder / _safe(key) / f"{_safe(clip.rsplit('/', 1)[-1])}.zip"
+
+
+def _safe(name: str) -> str:
+    return name.replace("/", "~").replace(":", "")
+
+
+def encode_jpeg(image: Image, quality: int) -> bytes:
+    """JPEG bytes of a picture."""
+    done, buffer = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])
+    if not done:
+        raise ValueError(f"cannot encode a picture of shape {image.shape}")
+    return buffer.tobytes()
+
+
+def decode_jpeg(jpeg: bytes, mode: Literal["colour", "gray half"] = "colour") -> NDArray[np.uint8]:
+    """BGR ``[H, W, 3]``, or gray ``[H/2, W/2]``."""
+    return np.asarray(cv2.imdecode(np.frombuffer(jpeg, np.uint8), _MODES[mode]), np.uint8)
+
+
+def fit(image: Image, side: int) -> Image:
+    """The picture shrunk so that its long side is at most ``side``."""
+    height, width = image.shape[:2]
+    longest = max(height, width)
+    if longest <= side:
+        return image
+    size = (max(1, round(width * side / longest)), max(1, round(height * side / longest)))
+    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
