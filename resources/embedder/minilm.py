@@ -67,7 +67,11 @@ class MiniLM:
         distinct = list(dict.fromkeys(texts))
         with ThreadPoolExecutor(self._workers) as pool:
             rows = dict(
-                zip(distinct, pool.map(lambda text: _embed(text, *loaded), distinct), strict=True)
+                zip(
+                    distinct,
+                    pool.map(lambda text: _embed(text, *loaded), distinct),
+                    strict=True,
+                )
             )
         return np.stack([rows[text] for text in texts])
 

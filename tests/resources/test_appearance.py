@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from geb_assets.errors import GebError
+from resources.appearance import Appearance
+from resources.appearance.legacy_pt import read_legacy_pt
+from resources.appearance.mobilenetv2 import MobileNetV2
+from resources.appearance.mobilenetv2_graph import DEVIATION, MEAN, fold, mobilenetv2
+from resources.images import Image
+from resources.packages import MOBILENETV2_WEIGHTS
+
+
+@pytest.fixture(params=[MobileNetV2])
+def appearance(request: pytest.FixtureRequest, models: Path) -> Appearance:
+    made: Appearance = request.param(models)
+    return made
+
+
+@pytest.fixture
+def crops(picture: Callable[[str], Image]) -> list[Image]:
+    """Two views of a cat, two of a motorcycle, one cup."""
+    cat = picture("chelsea.png")
+    return [
+        cat[30:280, 100:330],
+        np.asarray(cat[20:290, 80:320] * 0.7, np.uint8),
+        picture("motorcycle_left.png")[50:450, 100:700],
+        picture("motorcycle_right.png")[50:450, 60:660],
+        picture("coffee.png")[50:350, 150:450],
+    ]
+
+
+def test_unit_rows_in_order(appearance: Appearance, crops: list[Image]) -> None:
+    rows = appearance.embed(crops)
+    assert rows.shape == (len(crops), appearance.dimension)
+    assert rows.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(rows[::-1], appearance.embed(crops[::-1]))
+    np.testing.assert_array_equal(rows[2:3], appearance.embed(crops[2:3]))
+
+
+def test_same_subjects_are_more_alike(appearance: Appearance, crops: list[Image]) -> None:
+    rows = appearance.embed(crops)
+    alike = appearance.similarity(rows * 3)
+    assert alike.shape == (len(crops), len(crops))
+    np.testing.assert_allclose(alike, alike.T, atol=1e-6)
+    assert np.all(alike <= 1)
+    same = min(alike[0, 1], alike[2, 3])
+    assert same > max(alike[0, 2:].max(), alike[1, 2:].max(), alike[2:4, 4].max())
+
+
+def test_no_crops_and_empty_crops(appearance: Appearance) -> None:
+    assert appearance.embed([]).shape == (0, appearance.dimension)
+    with pytest.raises(GebError, match="crop 1"):
+        appearance.embed([np.zeros((4, 4, 3), np.uint8), np.zeros((0, 9, 3), np.uint8)])
+
+
+def test_rows_do_not_depend_on_the_workers(models: Path, crops: list[Image]) -> None:
+    one, many = (MobileNetV2(models, workers=n).embed(crops) for n in (1, 4))
+    np.testing.assert_array_equal(one, many)
+
+
+# ---- The graph against a plain reading of the architecture --------------------------------------
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def convolve(x: NDArray[Any], weight: NDArray[Any], stride: int) -> NDArray[Any]:
+    """[c, h, w] by [out, in, k, k] with same padding; depthwise where ``in`` is 1."""
+    pad = weight.shape[2] // 2
+    side = weight.shape[2]
+    windows = sliding_window_view(np.pad(x, ((0, 0), (pad, pad), (pad, pad))), (side, side), (1, 2))
+    windows = windows[:, ::stride, ::stride]
+    if weight.shape[1] == 1:
+        return np.einsum("chwij,cij->chw", windows, weight[:, 0])
+    return np.einsum("chwij,ocij->ohw", windows, weight, optimize=True)
+
+
+def norm(x: NDArray[Any], arrays: Arrays, name: str) -> NDArray[Any]:
+    scale, bias, mean, variance = (
+        arrays[f"{name}.{p}"][:, None, None]
+        for p in ("weight", "bias", "running_mean", "running_var")
+    )
+    return (x - mean) / np.sqrt(variance + 1e-5) * scale + bias
+
+
+def reference(arrays: Arrays, rgb: NDArray[Any]) -> NDArray[Any]:
+    """MobileNetV2's features [1280] of one RGB picture [3, 224, 224] in 0..255, unfolded."""
+
+    def layer(
+        x: NDArray[Any], conv: str, bn: str, stride: int = 1, clip: bool = True
+    ) -> NDArray[Any]:
+        y = norm(convolve(x, arrays[f"{conv}.weight"], stride), arrays, bn)
+        return np.clip(y, 0, 6) if clip else y
+
+    x = (rgb - MEAN[:, None, None]) / DEVIATION[:, None, None]
+    x = layer(x, "features.0.0", "features.0.1", 2)
+    strides = [1, 2, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1]
+    for block, stride in enumerate(strides, start=1):
+        at = f"features.{block}.conv"
+        y = x
+        first = 0
+        if block > 1:
+            y, first = layer(y, f"{at}.0", f"{at}.1"), 3
+        y = layer(y, f"{at}.{first}", f"{at}.{first + 1}", stride)
+        y = layer(y, f"{at}.{first + 3}", f"{at}.{first + 4}", clip=False)
+        x = x + y if stride == 1 and x.shape[0] == y.shape[0] else y
+    return layer(x, "features.18.0", "features.18.1").mean(axis=(1, 2))
+
+
+def test_the_graph_is_the_network(models: Path, picture: Callable[[str], Image]) -> None:
+    import onnxruntime
+
+    arrays = read_legacy_pt(models / MOBILENETV2_WEIGHTS.name)
+    session = onnxruntime.InferenceSession(mobilenetv2(arrays), providers=["CPUExecutionProvider"])
+    crop = picture("chelsea.png")[40:264, 100:324, ::-1].transpose(2, 0, 1).astype(np.float64)
+    centred = (crop - MEAN[:, None, None]).astype(np.float32)[None]
+    (features,) = session.run(None, {"pictures": centred})
+    np.testing.assert_allclose(features[0], reference(arrays, crop), atol=2e-4, rtol=1e-3)
+
+
+def test_folding_a_batch_norm_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=(5, 3, 3, 3)).astype(np.float32)
+    parts = {
+        "weight": rng.normal(size=5),
+        "bias": rng.normal(size=5),
+        "running_mean": rng.normal(size=5),
+        "running_var": rng.uniform(0.1, 2, 5),
+    }
+    arrays: Arrays = {f"bn.{k}": v.astype(np.float32) for k, v in parts.items()}
+    x = rng.normal(size=(3, 8, 8))
+    folded, bias = fold(weight, *arrays.values())
+    np.testing.assert_allclose(
+        convolve(x, folded, 1) + bias[:, None, None],
+        norm(convolve(x, weight, 1), arrays, "bn"),
+        atol=1e-5,
+    )
+
+
+def test_a_weights_file_runs_no_code(tmp_path: Path) -> None:
+    class Evil:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (Path.touch, (tmp_path / "ran",))
+
+    path = tmp_path / "evil.pt"
+    with path.open("wb") as file:
+        for part in (0x1950A86A20F9469CFC6C, 1001, {}, Evil(), []):
+            pickle.dump(part, file, protocol=2)
+    with pytest.raises(GebError, match="not a readable weights file"):
+        read_legacy_pt(path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_cut_weights_file_is_refused(models: Path, tmp_path: Path) -> None:
+    data = (models / MOBILENETV2_WEIGHTS.name).read_bytes()
+    for size in (0, 100, 60_000):
+        (tmp_path / "cut.pt").write_bytes(data[:size])
+        with pytest.raises(GebError, match="not a readable weights file"):
+            read_legacy_pt(tmp_path / "cut.pt")
