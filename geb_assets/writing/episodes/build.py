@@ -92,10 +92,11 @@ def _released(released: pl.DataFrame) -> pl.DataFrame:
 
 def _elsewhere(episodes: pl.DataFrame, taken: pl.DataFrame) -> pl.DataFrame:
     """The finest episodes whose unit none of ``taken`` touches."""
-    last = unit_of(pl.max_horizontal("start_s", pl.col("end_s") - 1e-6))
-    units = taken.select(
-        pl.int_ranges(unit_of(pl.col("start_s")), last + 1).explode().alias("unit")
+    spans = pl.int_ranges(
+        unit_of(pl.col("start_s")),
+        pl.max_horizontal(unit_of(pl.col("start_s")), unit_of(pl.col("end_s") - 1e-6)) + 1,
     )
+    units = taken.select(spans.explode().alias("unit"))
     # Episodes cut at their unit's end start inside it, so the start tells the unit.
     return episodes.filter(~unit_of(pl.col("start_s")).is_in(units["unit"].unique().implode()))
 

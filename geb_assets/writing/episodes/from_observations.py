@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from geb_assets.writing.episodes.scales import EPISODE, UNIT_S, unit_of
+from geb_assets.writing.episodes.scales import EPISODE, UNIT_S, first_unit, last_unit, unit_of
 
 NOTHING = frozenset({"", "none", "unclear", "no activity"})
 """Values by which a description says that it does not know."""
@@ -20,8 +20,21 @@ def compose_from_observations(clips: pl.DataFrame, descriptions: pl.DataFrame) -
     """
     told = (
         descriptions.filter(pl.col("status") == "ok")
-        .join(clips.select("clip", clip_start="start_s", clip_end="end_s"), on="clip", how="inner")
-        .with_columns(unit=unit_of(pl.max_horizontal("start_s", "clip_start")))
+        .join(
+            clips.select(
+                "clip",
+                clip_start="start_s",
+                clip_end="end_s",
+                first=first_unit(),
+                last=last_unit(),
+            ),
+            on="clip",
+            how="inner",
+        )
+        .with_columns(
+            # An observation lies in its clip, so its unit is one of its clip's.
+            unit=unit_of(pl.col("start_s")).clip(pl.col("first"), pl.col("last"))
+        )
         .sort("start_s", "end_s", "observation")
         .group_by("unit", maintain_order=True)
         .agg(

@@ -36,6 +36,16 @@ def unit_of(time_s: pl.Expr) -> pl.Expr:
     return (time_s / UNIT_S).floor().cast(pl.Int64)
 
 
+def first_unit() -> pl.Expr:
+    """The first unit that a row of the clips table lies in, by its place in its grid: Int64."""
+    return pl.col("cell") * pl.col("grid_s") // int(UNIT_S)
+
+
+def last_unit() -> pl.Expr:
+    """The last unit that a row of the clips table lies in: Int64."""
+    return ((pl.col("cell") + 1) * pl.col("grid_s") - 1) // int(UNIT_S)
+
+
 def episode_id(recording: str, scale: str, start_s: float) -> str:
     """``ego/30sec/d001-13:20:30.00``."""
     return f"{recording}/{scale}/{stamp(start_s)}"

@@ -1,0 +1,1 @@
+"""The graph: entities, observations, episodes and clips, joined by what they share."""
