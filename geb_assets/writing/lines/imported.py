@@ -111,16 +111,16 @@ class LineRows:
 
 
 _NOTES = {
-    "failed": "{n} captions that read '" + FAILED_CAPTION + "' were left out",
-    "empty": "{n} lines without text were left out",
-    "reversed": "{n} lines end before they start and were kept as instants",
-    "skipped": "{n} files were skipped: they are no .json, .srt, .csv, .tsv or .txt",
+    "failed": f"captions left out that read '{FAILED_CAPTION}': ",
+    "empty": "lines left out that have no text: ",
+    "reversed": "lines that end before they start, kept as instants: ",
+    "skipped": "files skipped that are no .json, .srt, .csv, .tsv or .txt: ",
 }
 
 
 def notes_of(dropped: Counter[str]) -> list[str]:
     """Plain sentences for what was counted, in a fixed order."""
-    return [text.format(n=dropped[key]) for key, text in _NOTES.items() if dropped[key]]
+    return [f"{text}{dropped[key]}" for key, text in _NOTES.items() if dropped[key]]
 
 
 def text_of(value: object, where: str) -> str:
