@@ -34,7 +34,9 @@ class Clock:
     def parse(cls, kind: str) -> Clock:
         """The clock of that kind; raises GebError for a kind that does not exist."""
         if kind not in get_args(ClockKind):
-            raise GebError(f"clock '{kind}' does not exist; use one of {', '.join(get_args(ClockKind))}")
+            raise GebError(
+                f"clock '{kind}' does not exist; use one of {', '.join(get_args(ClockKind))}"
+            )
         return cls(cast(ClockKind, kind))
 
     def seconds(self, text: str, *, default_day: int | None = None) -> float:
@@ -79,6 +81,6 @@ def stamp(seconds: float) -> str:
     centis = round(seconds * 100)
     day, rest = divmod(centis, int(DAY_S) * 100)
     secs, hundredths = divmod(rest, 100)
-    return (
-        f"d{day + 1:03d}-{secs // 3600:02d}:{secs % 3600 // 60:02d}:{secs % 60:02d}.{hundredths:02d}"
-    )
+    minutes, seconds_ = divmod(secs, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"d{day + 1:03d}-{hours:02d}:{minutes:02d}:{seconds_:02d}.{hundredths:02d}"

@@ -1,4 +1,4 @@
-"""The ledger: what each partition on disk was computed from. Small, and rebuilt from the commits."""
+"""The ledger: what each partition on disk was computed from; rebuilt from the commits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from geb_assets.errors import GebError
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS partitions (
     asset TEXT NOT NULL, partition TEXT NOT NULL, fingerprint TEXT NOT NULL,
-    inputs TEXT NOT NULL, versions TEXT NOT NULL, failed INTEGER NOT NULL, complete INTEGER NOT NULL,
+    inputs TEXT NOT NULL, versions TEXT NOT NULL, run_id TEXT NOT NULL,
+    complete INTEGER NOT NULL, failed INTEGER NOT NULL,
     PRIMARY KEY (asset, partition)
 ) WITHOUT ROWID
 """
@@ -32,6 +33,8 @@ class Entry:
     """What the fingerprint was computed from."""
     versions: Mapping[str, str]
     """Table name to data version."""
+    run_id: str
+    """The run that wrote it."""
     complete: bool
     failed: int = 0
     """Model calls that failed."""
@@ -60,7 +63,7 @@ class Ledger:
         """All partitions by (asset, partition)."""
         with closing(self._connect()) as connection:
             rows = connection.execute(
-                "SELECT asset, partition, fingerprint, inputs, versions, complete, failed "
+                "SELECT asset, partition, fingerprint, inputs, versions, run_id, complete, failed "
                 "FROM partitions"
             ).fetchall()
         return {
@@ -70,10 +73,11 @@ class Ledger:
                 fingerprint,
                 json.loads(inputs),
                 json.loads(versions),
+                run_id,
                 bool(complete),
                 failed,
             )
-            for asset, partition, fingerprint, inputs, versions, complete, failed in rows
+            for asset, partition, fingerprint, inputs, versions, run_id, complete, failed in rows
         }
 
     def record(self, entries: Iterable[Entry]) -> None:
@@ -81,8 +85,8 @@ class Ledger:
         with closing(self._connect()) as connection, connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO partitions "
-                "(asset, partition, fingerprint, inputs, versions, complete, failed) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "(asset, partition, fingerprint, inputs, versions, run_id, complete, failed) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     (
                         entry.asset,
@@ -90,6 +94,7 @@ class Ledger:
                         entry.fingerprint,
                         json.dumps(entry.inputs, sort_keys=True),
                         json.dumps(entry.versions, sort_keys=True),
+                        entry.run_id,
                         int(entry.complete),
                         entry.failed,
                     )

@@ -88,6 +88,10 @@ class Planner:
         overrides = self.registry.recording(recording).parameters
         return effective(stage.section, self.profile.parameters, overrides)
 
+    def defaults(self, stage: Stage) -> Section:
+        """A stage's parameters where no recording overrides them."""
+        return effective(stage.section, self.profile.parameters)
+
     def upstream(self, stage: Stage, partition: str) -> list[tuple[str, str]]:
         """The (table, partition) pairs that a partition reads."""
         recording = partition if stage.partition == "recording" else segment_recording(partition)
@@ -103,23 +107,28 @@ class Planner:
             )
         ]
 
+    def before(self, stage: Stage, partition: str) -> list[tuple[str, str]]:
+        """The (asset, partition) pairs that a partition reads."""
+        pairs = ((TABLES[table].asset, key) for table, key in self.upstream(stage, partition))
+        return list(dict.fromkeys(pairs))
+
     def missing(self, stage: Stage, partition: str) -> tuple[str, str] | None:
         """The first (asset, partition) that has to be built before this one, or None."""
-        for table, key in self.upstream(stage, partition):
-            if (TABLES[table].asset, key) not in self.entries:
-                return TABLES[table].asset, key
-        return None
+        return next(
+            (pair for pair in self.before(stage, partition) if pair not in self.entries), None
+        )
 
     def expected(self, stage: Stage, partition: str) -> Inputs:
         """What the partition would be computed from now; upstream partitions have to exist."""
         recording = partition if stage.partition == "recording" else segment_recording(partition)
-        entry, section = self.registry.recording(recording), self.section(stage, recording)
+        entry, section = (
+            self.registry.recording(recording),
+            self.section(stage, recording),
+        )
         return Inputs(
             implementation=stage.implementation,
             parameters=section.model_dump(mode="json"),
-            models={
-                role: _model(self.profile.identity(role, section)) for role in stage.roles
-            },
+            models={role: _model(self.profile.identity(role, section)) for role in stage.roles},
             sources=stage.sources(entry, partition),
             upstream={
                 f"{table}|{key}": self.entries[TABLES[table].asset, key].versions[table]
@@ -140,9 +149,7 @@ class Planner:
                         unsettled.add((stage.asset, partition))
         return steps
 
-    def _judge(
-        self, stage: Stage, partition: str, unsettled: set[tuple[str, str]]
-    ) -> Step | None:
+    def _judge(self, stage: Stage, partition: str, unsettled: set[tuple[str, str]]) -> Step | None:
         entry = self.entries.get((stage.asset, partition))
         if entry is None:
             return Step(stage.asset, partition, "stale", "never built")
@@ -153,7 +160,10 @@ class Planner:
         for table, key in self.upstream(stage, partition):
             if (TABLES[table].asset, key) in unsettled:
                 return Step(
-                    stage.asset, partition, "may change", f"{TABLES[table].asset} will be recomputed"
+                    stage.asset,
+                    partition,
+                    "may change",
+                    f"{TABLES[table].asset} will be recomputed",
                 )
         return None
 

@@ -275,5 +275,8 @@ def effective(section: str, *layers: Overrides) -> Section:
             known = ", ".join(SECTIONS[section].model_fields)
             raise GebError(f"no parameter '{name}'; section {section} has {known}") from None
         message = first["msg"].removeprefix("Value error, ")
-        raise GebError(f"{name}: {message} (got {first['input']!r})" if first["loc"] else
-                       f"{section}: {message}") from None
+        raise GebError(
+            f"{name}: {message} (got {first['input']!r})"
+            if first["loc"]
+            else f"{section}: {message}"
+        ) from None

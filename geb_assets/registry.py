@@ -42,6 +42,8 @@ class Video(SourceFile):
     start_s: Annotated[float, Field(ge=0.0)]
     """Recording clock at the file's first frame, s."""
     duration_s: Annotated[float, Field(gt=0.0)]
+    frames: Annotated[int, Field(gt=0)]
+    """Frames counted in the file."""
 
     @property
     def end_s(self) -> float:
@@ -86,7 +88,9 @@ class Registry(_Value):
         """Raises GebError for a recording that was never added."""
         if name not in self.recordings:
             known = ", ".join(self.recordings) or "none yet"
-            raise GebError(f"no recording '{name}' here ({known}); add it with: geb add {name} VIDEO")
+            raise GebError(
+                f"no recording '{name}' here ({known}); add it with: geb add {name} VIDEO"
+            )
         return self.recordings[name]
 
     def segments(self, name: str) -> list[str]:

@@ -96,6 +96,7 @@ def run_partition(
         inputs.fingerprint,
         inputs.plain(),
         {name: data_version(TABLES[name], frame) for name, frame in rows.items()},
+        run_id=run_id,
         complete=result.failed == 0,
         failed=result.failed,
     )
@@ -105,7 +106,7 @@ def run_partition(
             table,
             {column: keys[column] for column in table.partition_columns},
             rows[table.name],
-            _stamp(entry, table.name, run_id),
+            _stamp(entry, table.name),
         )
     home.ledger.record([entry])
     if entry.complete:
@@ -127,7 +128,7 @@ def rebuild_ledger(home: Home, stages: Sequence[Stage]) -> int:
     for stage in stages:
         stamps = {table.name: home.store.stamps(table.name) for table in tables_of(stage.asset)}
         first = next(iter(stamps.values()))
-        for partition, stamp in first.items():
+        for partition in first:
             entry = _entry([(name, found.get(partition)) for name, found in stamps.items()])
             if entry is not None:
                 entries.append(entry)
@@ -136,13 +137,13 @@ def rebuild_ledger(home: Home, stages: Sequence[Stage]) -> int:
     return len(entries)
 
 
-def _stamp(entry: Entry, table: str, run_id: str) -> Stamp:
+def _stamp(entry: Entry, table: str) -> Stamp:
     return Stamp(
         entry.asset,
         entry.partition,
         entry.fingerprint,
         entry.versions[table],
-        run_id,
+        entry.run_id,
         entry.complete,
         entry.inputs,
         entry.failed,
@@ -161,6 +162,7 @@ def _entry(stamps: Sequence[tuple[str, Stamp | None]]) -> Entry | None:
         first.fingerprint,
         first.inputs,
         {name: stamp.data_version for name, stamp in found.items()},
+        first.run_id,
         first.complete,
         first.failed,
     )

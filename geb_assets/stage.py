@@ -117,9 +117,7 @@ class Work:
             within = {"segment": self.partition, **within}
         return self.store.scan(table, recording=self.name, **within)
 
-    def read(
-        self, table: str, columns: Sequence[str] | None = None, **within: str
-    ) -> pl.DataFrame:
+    def read(self, table: str, columns: Sequence[str] | None = None, **within: str) -> pl.DataFrame:
         """The same rows in the table's order."""
         frame = self.scan(table, **within).sort(TABLES[table].order)
         return (frame.select(columns) if columns else frame).collect()

@@ -1,4 +1,4 @@
-"""Every table's schema, column by column: the analysts' contract and the source of docs/tables.md."""
+"""Every table's schema: the analysts' contract, and what docs/tables.md is made from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import polars as pl
 
 Partition = Literal["segment", "recording"]
 
-TEXT, REAL, INT, FLAG, BYTES = pl.String(), pl.Float64(), pl.Int32(), pl.Boolean(), pl.Binary()
+TEXT, REAL, INT, FLAG, BYTES = (
+    pl.String(),
+    pl.Float64(),
+    pl.Int32(),
+    pl.Boolean(),
+    pl.Binary(),
+)
 PIXEL = pl.Float32()
 
 
@@ -84,6 +90,7 @@ TABLES: dict[str, Table] = {
             (
                 *KEYS, CLIP, START, END,
                 Column("cell", pl.Int64(), "Place on the clock grid: floor(start / clip length)."),
+                Column("grid_s", INT, "Clip length of the grid.", "s"),
                 Column("video", TEXT, "Name of the video file."),
                 Column("video_start_s", REAL, "Where the clip starts in its file.", "s"),
                 Column("frames", INT, "Frames sampled."),

@@ -34,20 +34,22 @@ class FrameCache:
     def has(self, key: str, clip: str) -> bool:
         return self._path(key, clip).exists()
 
-    def put(self, key: str, clip: str, frames: Iterable[tuple[int, bytes]]) -> None:
-        """Keeps a clip's frames (number, JPEG bytes): all of them, or none."""
+    def put(self, key: str, clip: str, frames: Iterable[tuple[int, float, bytes]]) -> None:
+        """Keeps a clip's frames (number, time in s, JPEG bytes): all of them, or none."""
         path = self._path(key, clip)
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(f".{os.getpid()}.partial")
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
-            for number, jpeg in frames:
-                archive.writestr(zipfile.ZipInfo(f"{number:06d}.jpg"), jpeg)
+            for number, time_s, jpeg in frames:
+                entry = zipfile.ZipInfo(f"{number:06d}.jpg")
+                entry.comment = repr(time_s).encode()
+                archive.writestr(entry, jpeg)
         partial.rename(path)
 
-    def numbers(self, key: str, clip: str) -> list[int]:
-        """The frame numbers of a kept clip, ascending."""
+    def times(self, key: str, clip: str) -> dict[int, float]:
+        """Frame number to time, s, of a kept clip, ascending."""
         with zipfile.ZipFile(self._path(key, clip)) as archive:
-            return sorted(int(Path(name).stem) for name in archive.namelist())
+            return {int(Path(e.filename).stem): float(e.comment) for e in archive.infolist()}
 
     def read(
         self,
@@ -102,7 +104,8 @@ def fit(image: Image, side: int) -> Image:
     longest = max(height, width)
     if longest <= side:
         return image
-    size = (max(1, round(width * side / longest)), max(1, round(height * side / longest)))
+    size = (
+        max(1, round(width * side / longest)),
+        max(1, round(height * side / longest)),
+    )
     return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
-
-

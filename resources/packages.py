@@ -155,7 +155,12 @@ class _Reporter:
     """Adapts a ``Progress`` callback to what pypi-simple asks for."""
 
     def __init__(self, archive: str, total: int, progress: Progress) -> None:
-        self._archive, self._total, self._progress, self._done = archive, total, progress, 0
+        self._archive, self._total, self._progress, self._done = (
+            archive,
+            total,
+            progress,
+            0,
+        )
 
     def __enter__(self) -> Self:
         return self

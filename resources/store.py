@@ -74,7 +74,11 @@ class DeltaStore:
             )
 
     def replace(
-        self, table: Table, partition: Mapping[str, str], rows: pl.DataFrame, stamp: Stamp
+        self,
+        table: Table,
+        partition: Mapping[str, str],
+        rows: pl.DataFrame,
+        stamp: Stamp,
     ) -> None:
         """Replaces one partition of a table by these rows.
 
@@ -119,10 +123,9 @@ class DeltaStore:
 
         An unwritten table has no rows.
         """
-        try:
-            frame = pl.scan_delta(self.uri(table))
-        except TableNotFoundError:
+        if not DeltaTable.is_deltatable(self.uri(table)):
             return TABLES[table].empty().lazy()
+        frame = pl.scan_delta(self.uri(table))
         for column, value in partition.items():
             frame = frame.filter(pl.col(column) == value)
         return frame.select(list(TABLES[table].schema))
@@ -173,7 +176,9 @@ class DeltaStore:
             return 0
         return len(
             handle.vacuum(
-                retention_hours=retention_hours, dry_run=False, enforce_retention_duration=False
+                retention_hours=retention_hours,
+                dry_run=False,
+                enforce_retention_duration=False,
             )
         )
 

@@ -1,0 +1,231 @@
+"""Taking files into the registry: probed, digested and checked against what is there already."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from geb_assets.clock import Clock, ClockKind
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+from geb_assets.parameters import SECTIONS, effective
+from geb_assets.registry import LineFile, Recording, Registry, Video, check_name, edit
+from geb_assets.stage import Progress
+from geb_assets.writing.lines.imported import LineKind
+from geb_assets.writing.lines.read import read_lines
+from resources.profiles import profile
+from resources.video import file_digest, probe
+
+VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
+
+_EGOLIFE_NAME = re.compile(r"DAY(\d+)_.*?_(\d{2})(\d{2})(\d{2})\d{2}(?:\D|$)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Added:
+    """What an addition took in."""
+
+    videos: int
+    lines: int
+    notes: tuple[str, ...] = ()
+    """What an importer left out, and said so."""
+
+
+def add_videos(
+    home: Home,
+    name: str,
+    videos: Sequence[Path],
+    *,
+    starts: Sequence[str] = (),
+    clock: ClockKind | None = None,
+    captions: Sequence[Path] = (),
+    transcripts: Sequence[Path] = (),
+    cast: Sequence[str] = (),
+    wearer: str = "",
+    clip_seconds: int | None = None,
+) -> Added:
+    """Adds files to a recording, which begins to exist with its first ones.
+
+    ``starts`` are the clock times of the videos' first frames; without them a name such as
+    ``DAY1_A1_JAKE_11094208.mp4`` tells, else a file follows the one before it. A file that is there
+    already is taken in anew. Raises GebError, leaving everything as it was, for a name that
+    cannot be used, a file that cannot be read, files that overlap, or a time that is none.
+    """
+    check_name(name)
+    if starts and len(starts) != len(videos):
+        raise GebError(f"{len(videos)} videos but {len(starts)} start times; give one --start each")
+    known = home.registry().recordings.get(name)
+    if known is None and not (videos or captions or transcripts):
+        raise GebError(f"recording '{name}' has nothing in it; give a video or --captions")
+    kind = _clock_kind(known, clock, starts, videos, [*captions, *transcripts])
+    reader = Clock.parse(kind)
+    taken = [str(path.absolute()) for path in videos]
+    kept = [video for video in (known.videos if known else ()) if video.path not in taken]
+    fresh = _videos(home.progress, reader, videos, starts, known, kept)
+    everything = sorted([*kept, *fresh], key=lambda video: video.start_s)
+    _refuse_overlap(everything, reader)
+    line_files, counted, notes = _line_files(
+        home.progress, reader, captions, transcripts, everything
+    )
+    paths = {file.path for file in line_files}
+    lines = [file for file in (known.lines if known else ()) if file.path not in paths]
+    parameters = {k: dict(v) for k, v in (known.parameters if known else {}).items()}
+    if clip_seconds is not None:
+        parameters.setdefault("clips", {})["clip_seconds"] = clip_seconds
+    recording = Recording(
+        clock=kind,
+        wearer=wearer or (known.wearer if known else ""),
+        cast=tuple(cast) or (known.cast if known else ()),
+        videos=tuple(everything),
+        lines=(*lines, *line_files),
+        parameters=parameters,
+    )
+    _check_parameters(home.registry(), parameters)
+    edit(home.path, lambda registry: _with(registry, name, recording))
+    return Added(len(fresh), counted, tuple(notes))
+
+
+def set_parameters(home: Home, name: str, assignments: Mapping[str, Any]) -> None:
+    """Overrides parameters (``section.name`` to value) of a recording, all together or none.
+
+    Raises GebError for an unknown parameter or a value out of range.
+    """
+    registry = home.registry()
+    recording = registry.recording(name)
+    parameters = {k: dict(v) for k, v in recording.parameters.items()}
+    for assignment, value in assignments.items():
+        section, dot, parameter = assignment.partition(".")
+        if not dot or section not in SECTIONS:
+            raise GebError(
+                f"no parameter '{assignment}'; write SECTION.NAME=VALUE with a section of "
+                f"{', '.join(SECTIONS)}"
+            )
+        parameters.setdefault(section, {})[parameter] = value
+    _check_parameters(registry, parameters)
+    changed = recording.model_copy(update={"parameters": parameters})
+    edit(home.path, lambda now: _with(now, name, changed))
+
+
+def _with(registry: Registry, name: str, recording: Recording) -> Registry:
+    return registry.model_copy(update={"recordings": {**registry.recordings, name: recording}})
+
+
+def _check_parameters(registry: Registry, parameters: Mapping[str, Mapping[str, Any]]) -> None:
+    defaults = profile(registry.profile).parameters
+    for section in parameters:
+        effective(section, defaults, parameters)
+
+
+def _clock_kind(
+    known: Recording | None,
+    asked: ClockKind | None,
+    starts: Sequence[str],
+    videos: Sequence[Path],
+    lines: Sequence[Path],
+) -> ClockKind:
+    """The recording's clock: what it already has, what was asked for, or what the times show."""
+    if known is not None:
+        if asked is not None and asked != known.clock:
+            raise GebError(
+                f"this recording already has the clock '{known.clock}'; leave --clock out"
+            )
+        return known.clock
+    if asked is not None:
+        return asked
+    if starts:
+        return "egolife" if any("day" in start.lower() for start in starts) else "seconds"
+    if videos:
+        return "egolife" if all(_EGOLIFE_NAME.search(v.name) for v in videos) else "seconds"
+    # Captions alone: theirs is the clock on which they can be read.
+    return "egolife"
+
+
+def _videos(
+    progress: Progress,
+    clock: Clock,
+    paths: Sequence[Path],
+    starts: Sequence[str],
+    known: Recording | None,
+    kept: Sequence[Video],
+) -> list[Video]:
+    before = {video.path: video.start_s for video in (known.videos if known else ())}
+    after = max((video.end_s for video in kept), default=0.0)
+    fresh: list[Video] = []
+    for number, path in enumerate(paths):
+        facts = probe(path)
+        absolute = str(path.absolute())
+        named = _EGOLIFE_NAME.search(path.name)
+        if starts:
+            start = clock.seconds(starts[number])
+        elif absolute in before:
+            start = before[absolute]
+        elif named and clock.kind == "egolife":
+            day, hours, minutes, seconds = (int(part) for part in named.groups())
+            start = clock.seconds(f"DAY{day} {hours:02d}:{minutes:02d}:{seconds:02d}")
+        else:
+            start = after
+        stat = path.stat()
+        fresh.append(
+            Video(
+                path=absolute,
+                size=stat.st_size,
+                mtime_ns=stat.st_mtime_ns,
+                digest=file_digest(path, progress),
+                start_s=start,
+                duration_s=facts.duration_s,
+                frames=facts.frames,
+            )
+        )
+        after = start + facts.duration_s
+    return fresh
+
+
+def _refuse_overlap(videos: Sequence[Video], clock: Clock) -> None:
+    for earlier, later in pairwise(videos):
+        # Container durations are rounded to a frame; files cut back to back may touch by one.
+        if later.start_s < earlier.end_s - 0.05:
+            raise GebError(
+                f"{later.path} starts at {clock.show(later.start_s)} while {earlier.path} runs to "
+                f"{clock.show(earlier.end_s)}: they overlap; mend the --start of one of them"
+            )
+
+
+def _line_files(
+    progress: Progress,
+    clock: Clock,
+    captions: Sequence[Path],
+    transcripts: Sequence[Path],
+    videos: Sequence[Video],
+) -> tuple[list[LineFile], int, list[str]]:
+    """Reads each file once, so that what cannot be read is refused now."""
+    origin = videos[0].start_s if videos else None
+    files: list[LineFile] = []
+    count = 0
+    notes: list[str] = []
+    kinds: list[tuple[LineKind, Sequence[Path]]] = [
+        ("caption", captions),
+        ("transcript", transcripts),
+    ]
+    for kind, paths in kinds:
+        for path in paths:
+            if not path.exists():
+                raise GebError(f"{path} does not exist; check the path")
+            imported = read_lines(path, kind=kind, clock=clock, start_s=origin)
+            count += imported.lines.height + imported.episodes.height
+            notes.extend(imported.notes)
+            stat = path.stat()
+            files.append(
+                LineFile(
+                    path=str(path.absolute()),
+                    size=stat.st_size,
+                    mtime_ns=stat.st_mtime_ns,
+                    digest=file_digest(path, progress),
+                    kind=kind,
+                    start_s=origin,
+                )
+            )
+    return files, count, notes

@@ -1,0 +1,230 @@
+"""Materializing what is stale through Dagster, one asset after the other, to a fixed point."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources as package_files
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from filelock import FileLock, Timeout
+
+from geb_assets.assets import RECORDING_TAG, recording_of, stage_asset
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+from geb_assets.lineage import Planner, Step
+from geb_assets.partitions import Partitions
+from geb_assets.stage import Stage
+from geb_assets.stages import STAGES
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One partition that was materialized."""
+
+    asset: str
+    partition: str
+    seconds: float
+    changed: bool
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build did."""
+
+    ran: tuple[Ran, ...]
+    faults: tuple[str, ...]
+    """One plain line for each partition that could not be built."""
+
+
+def instance_folder(home: Home) -> Path:
+    """The home's Dagster folder, with the project's ``dagster.yaml`` in it."""
+    folder = home.path / "dagster"
+    target = folder / "dagster.yaml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not target.exists():
+            shutil.copyfile(_instance_settings(), target)
+    except OSError as error:
+        raise GebError(
+            f"home {home.path} is not writable: {error.strerror}; "
+            "mend its permissions or choose another with GEB_HOME"
+        ) from None
+    return folder
+
+
+def _instance_settings() -> Path:
+    """``dagster.yaml``: beside the package in a checkout, inside it where it is installed."""
+    package = Path(str(package_files.files("geb_assets")))
+    inside = package / "dagster.yaml"
+    return inside if inside.exists() else package.parent / "dagster.yaml"
+
+
+@contextmanager
+def _instance(home: Home) -> Iterator[dg.DagsterInstance]:
+    os.environ["DAGSTER_HOME"] = str(instance_folder(home))
+    with dg.DagsterInstance.get() as instance:
+        yield instance
+
+
+@contextmanager
+def _alone(home: Home) -> Iterator[None]:
+    """One build of a home at a time; the lock goes with the process that holds it."""
+    lock = FileLock(instance_folder(home) / "build.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise GebError(
+            f"another geb build of {home.path} is running; wait for it, or end it"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def build(
+    home: Home,
+    *,
+    recordings: Sequence[str] | None = None,
+    to: str | None = None,
+    tell: Callable[[Ran], None] = lambda ran: None,
+) -> Built:
+    """Materializes the first stale asset's partitions, plans again, and ends when nothing is stale.
+
+    ``to`` stops at an asset and what it needs. A partition that fails is told of at the end, and
+    what does not depend on it goes on.
+    """
+    wanted = _wanted(to)
+    ran: list[Ran] = []
+    faults: dict[tuple[str, str], str] = {}
+    tried: set[tuple[str, str, str]] = set()
+    with _alone(home), _instance(home) as instance:
+        registry = home.registry()
+        for name in recordings or ():
+            registry.recording(name)
+        shells = _Shells(home, Partitions(registry))
+        while True:
+            planner = home.planner(STAGES)
+            steps = _next(planner, planner.plan(recordings), wanted, faults, tried)
+            if not steps:
+                return Built(tuple(ran), tuple(faults.values()))
+            for step in steps:
+                stage = planner.stages[step.asset]
+                expected = planner.expected(stage, step.partition).fingerprint
+                tried.add((step.asset, step.partition, expected))
+                fault, one = shells.materialize(stage, step.partition, instance)
+                if fault:
+                    faults[step.asset, step.partition] = fault
+                elif one is not None:
+                    faults.pop((step.asset, step.partition), None)
+                    ran.append(one)
+                    tell(one)
+
+
+def _wanted(to: str | None) -> set[str]:
+    """The assets to build: all, or one and what it needs."""
+    by_name = {stage.asset: stage for stage in STAGES}
+    if to is None:
+        return set(by_name)
+    if to not in by_name:
+        raise GebError(f"no asset '{to}'; there are {', '.join(by_name)}")
+    wanted = {to}
+    for stage in reversed(STAGES):
+        if stage.asset in wanted:
+            wanted.update(stage.upstream)
+    return wanted
+
+
+def _next(
+    planner: Planner,
+    plan: Sequence[Step],
+    wanted: set[str],
+    faults: dict[tuple[str, str], str],
+    tried: set[tuple[str, str, str]],
+) -> list[Step]:
+    """The stale partitions of the first asset that has any that can run now."""
+    ready: list[Step] = []
+    for step in plan:
+        if ready and step.asset != ready[0].asset:
+            break
+        stage = planner.stages[step.asset]
+        if step.state != "stale" or step.asset not in wanted:
+            continue
+        if planner.missing(stage, step.partition) is not None:
+            continue
+        if any(pair in faults for pair in planner.before(stage, step.partition)):
+            continue
+        fingerprint = planner.expected(stage, step.partition).fingerprint
+        if (step.asset, step.partition, fingerprint) not in tried:
+            ready.append(step)
+    return ready
+
+
+class _Shells:
+    """The Dagster assets over one registry, materialized one partition at a time in this process."""
+
+    def __init__(self, home: Home, partitions: Partitions) -> None:
+        self.home = home
+        self.assets = [stage_asset(stage, STAGES, partitions) for stage in STAGES]
+
+    def materialize(
+        self, stage: Stage, partition: str, instance: dg.DagsterInstance
+    ) -> tuple[str, Ran | None]:
+        """Runs one partition; returns the plain line of its fault, or what ran."""
+        with _quiet():
+            done = dg.materialize(
+                self.assets,
+                selection=[stage.asset],
+                partition_key=partition,
+                instance=instance,
+                resources={"home": self.home},
+                raise_on_error=False,
+                tags={RECORDING_TAG: recording_of(stage, partition)},
+                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            )
+        if not done.success:
+            return _fault(done, stage, partition), None
+        event = done.asset_materializations_for_node(stage.asset)[0]
+        values = {key: value.value for key, value in event.metadata.items()}
+        return "", Ran(
+            stage.asset,
+            partition,
+            float(values.get("seconds", 0.0) or 0.0),
+            bool(values.get("changed", False)),
+        )
+
+
+def _fault(done: Any, stage: Stage, partition: str) -> str:
+    """The plain line of a failed run; what nobody foresaw keeps its type and place."""
+    for event in done.all_events:
+        if event.event_type_value == "STEP_FAILURE":
+            error = event.step_failure_data.error
+            described = event.step_failure_data.user_failure_data
+            if described is not None and described.description:
+                return str(described.description)
+            cause = error.cause or error
+            place = cause.stack[-1].strip().splitlines()[0] if cause.stack else ""
+            return (
+                f"{stage.asset} of {partition} failed: {cause.message.strip()} ({place}); "
+                "please report it"
+            )
+    return f"{stage.asset} of {partition} failed; see the run in: geb ui"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Dagster's own log goes to its run, not over the progress bars."""
+    logger = logging.getLogger("dagster")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

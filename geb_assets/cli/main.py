@@ -1,0 +1,291 @@
+"""The ``geb`` command: one function a subcommand, each a thin call into the package."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table as RichTable
+
+from geb_assets.cli.output import Output
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+
+_PATHS = click.Path(path_type=Path)
+
+
+class _Geb(click.Group):
+    """Turns what the user can mend into one plain line and exit code 1."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            click.echo("geb: interrupted; the same command goes on from here", err=True)
+            sys.exit(130)
+
+
+def _command(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a subcommand ``--json`` and its plain failure."""
+
+    @wraps(function)
+    def run(*args: Any, as_json: bool, **options: Any) -> None:
+        output = Output(as_json)
+        try:
+            function(output, *args, **options)
+        except GebError as error:
+            output.fail(str(error))
+            sys.exit(1)
+
+    return click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(run)
+
+
+@click.group(cls=_Geb, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="grounded-entity-biographies", prog_name="geb")
+def main() -> None:
+    """A long-video memory that follows each physical thing and person through days of video.
+
+    Everything lives in the folder that GEB_HOME names (default ./geb_home).
+    """
+
+
+@main.command()
+@click.argument("recording")
+@click.argument("videos", nargs=-1, type=_PATHS)
+@click.option("--start", "starts", multiple=True, help="Clock time of a video's first frame.")
+@click.option("--captions", multiple=True, type=_PATHS, help="Narration: a file or a folder.")
+@click.option("--transcripts", multiple=True, type=_PATHS, help="Dialogue: a file or a folder.")
+@click.option("--cast", multiple=True, help="A person's name; repeat for more.")
+@click.option("--wearer", default="", help="Who wears the camera.")
+@click.option("--clip-seconds", type=int, default=None, help="Length of a clip, s (30).")
+@click.option("--clock", type=click.Choice(["egolife", "seconds"]), default=None)
+@_command
+def add(output: Output, recording: str, videos: Sequence[Path], **options: Any) -> None:
+    """Add VIDEOS (or captions alone) to a RECORDING, which begins to exist with its first file."""
+    from geb_assets.adding import add_videos
+    from geb_assets.reloading import reload_location
+
+    with output.progress() as progress:
+        home = replace(Home.of_environment(), progress=progress)
+        added = add_videos(home, recording, videos, **options)
+    reload_location(home)
+    entry = home.registry().recording(recording)
+    for note in added.notes:
+        output.say(f"note: {note}")
+    output.say(
+        f"{recording}: {added.videos} videos and {added.lines} lines added; "
+        f"{len(home.registry().segments(recording))} segments. Next: geb build {recording}"
+    )
+    output.result(
+        {
+            "recording": recording,
+            "videos": [
+                {"path": v.path, "start": entry.show(v.start_s), "seconds": v.duration_s}
+                for v in entry.videos
+            ],
+            "lines": added.lines,
+            "segments": home.registry().segments(recording),
+            "notes": list(added.notes),
+        }
+    )
+
+
+@main.command()
+@click.argument("recording", required=False)
+@click.option("--why", is_flag=True, help="Say why each partition is stale.")
+@_command
+def plan(output: Output, recording: str | None, why: bool) -> None:
+    """List what is stale, and what may change with it."""
+    from geb_assets.stages import STAGES
+
+    home = Home.of_environment()
+    if recording is not None:
+        home.registry().recording(recording)
+    steps = home.planner(STAGES).plan([recording] if recording else None)
+    output.result({"stale": [asdict(step) for step in steps]})
+    if not steps:
+        output.say("nothing is stale")
+    elif why:
+        table = RichTable("asset", "partition", "state", "why", box=None)
+        for step in steps:
+            table.add_row(step.asset, step.partition, step.state, step.why)
+        output.plain.print(table)
+    else:
+        table = RichTable("asset", "stale", "may change", box=None)
+        counts = Counter((step.asset, step.state) for step in steps)
+        for asset in dict.fromkeys(step.asset for step in steps):
+            table.add_row(asset, str(counts[asset, "stale"]), str(counts[asset, "may change"]))
+        output.plain.print(table)
+        output.say("why: geb plan --why    build it: geb build")
+
+
+@main.command()
+@click.argument("recordings", nargs=-1)
+@click.option("--to", default=None, metavar="ASSET", help="Stop at this asset.")
+@_command
+def build(output: Output, recordings: Sequence[str], to: str | None) -> None:
+    """Materialize what is stale, of RECORDINGS or of all."""
+    from geb_assets.building import Ran
+    from geb_assets.building import build as build_stale
+
+    with output.progress() as progress:
+        home = replace(Home.of_environment(), progress=progress)
+
+        def tell(ran: Ran) -> None:
+            state = "changed" if ran.changed else "as before"
+            output.say(f"{ran.asset:<14} {ran.partition:<24} {ran.seconds:7.1f} s  {state}")
+
+        built = build_stale(home, recordings=list(recordings) or None, to=to, tell=tell)
+    if built.faults:
+        for fault in built.faults[1:]:
+            output.errors.print(f"geb: {fault}", markup=False)
+        output.fail(built.faults[0])
+        sys.exit(1)
+    if not built.ran:
+        output.say("nothing is stale")
+    output.result({"ran": [asdict(ran) for ran in built.ran]})
+
+
+@main.command(name="set")
+@click.argument("recording")
+@click.argument("assignments", nargs=-1, required=True, metavar="SECTION.NAME=VALUE...")
+@_command
+def set_(output: Output, recording: str, assignments: Sequence[str]) -> None:
+    """Override parameters of a RECORDING; they are applied together, then validated."""
+    from geb_assets.adding import set_parameters
+    from geb_assets.reloading import reload_location
+    from geb_assets.stages import STAGES
+
+    home = Home.of_environment()
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise GebError(f"'{assignment}' sets nothing; write SECTION.NAME=VALUE")
+        values[name] = _value(text)
+    set_parameters(home, recording, values)
+    reload_location(home)
+    steps = home.planner(STAGES).plan([recording])
+    output.result({"stale": [asdict(step) for step in steps]})
+    stale = [step for step in steps if step.state == "stale"]
+    output.say(f"{len(stale)} partitions of {recording} are stale; see: geb plan --why {recording}")
+
+
+def _value(text: str) -> Any:
+    """A value as TOML reads it, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+@main.command()
+@_command
+def tables(output: Output) -> None:
+    """List the tables, their rows, and how to open one."""
+    from geb_assets.tables import TABLES
+
+    home = Home.of_environment()
+    counts = {
+        name: int(home.store.scan(name).select("recording").collect().height) for name in TABLES
+    }
+    shown = RichTable("table", "a row is", "rows", box=None)
+    for name, table in TABLES.items():
+        shown.add_row(name, table.row, str(counts[name]))
+    output.plain.print(shown)
+    output.say(f'open one: polars.read_delta("{home.store.uri("entities")}")')
+    output.result({"tables": {n: {"rows": counts[n], "uri": home.store.uri(n)} for n in TABLES}})
+
+
+@main.command()
+@_command
+def models(output: Output) -> None:
+    """List the roles of the profile, the model files, and what would be downloaded."""
+    from geb_assets.lineage import Planner
+    from geb_assets.registry import Registry
+    from geb_assets.stages import STAGES
+    from resources.packages import is_present
+
+    home = Home.of_environment()
+    profile = home.profile()
+    planner = Planner(STAGES, Registry(), profile, {})
+    roles = {
+        role: str(profile.identity(role, planner.defaults(stage)))
+        for stage in STAGES
+        for role in stage.roles
+    }
+    files = [
+        {
+            "file": file.name,
+            "package": f"{file.project} {file.version}",
+            "size": file.size,
+            "licence": file.licence,
+            "present": is_present(file, home.models),
+        }
+        for file in profile.files
+    ]
+    shown = RichTable("role", "model", box=None)
+    for role, model in roles.items():
+        shown.add_row(role, model)
+    output.plain.print(f"profile {profile.name}", shown, "")
+    listed = RichTable("file", "package", "MB", "licence", "", box=None)
+    for file in files:
+        state = "present" if file["present"] else "will be downloaded"
+        listed.add_row(
+            str(file["file"]), str(file["package"]), f"{file['size'] / 1e6:.1f}",
+            str(file["licence"]), state,
+        )  # fmt: skip
+    output.plain.print(listed)
+    output.result({"profile": profile.name, "roles": roles, "files": files})
+
+
+@main.command()
+@_command
+def doctor(output: Output) -> None:
+    """Try the home, the models and each role once on a tiny input; mend the ledger."""
+    from geb_assets.doctor import examine
+
+    home = Home.of_environment()
+    findings = examine(home)
+    for finding in findings:
+        output.say(f"{'ok  ' if finding.passed else 'BAD '} {finding.check}: {finding.message}")
+    output.result({"findings": [asdict(finding) for finding in findings]})
+    if not all(finding.passed for finding in findings):
+        sys.exit(1)
+
+
+@main.command()
+@click.argument("recording")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_command
+def forget(output: Output, recording: str, yes: bool) -> None:
+    """Delete a RECORDING from the registry and from every table; its files stay."""
+    from geb_assets.forgetting import forget as forget_recording
+    from geb_assets.reloading import reload_location
+
+    home = Home.of_environment()
+    home.registry().recording(recording)
+    if not yes and not output.as_json:
+        click.confirm(f"Delete all rows of '{recording}'?", abort=True)
+    removed = forget_recording(home, recording)
+    reload_location(home)
+    for name, rows in removed.items():
+        output.say(f"{name}: {rows} rows deleted")
+    output.result({"recording": recording, "deleted": removed})
+
+
+@main.command()
+@click.option("--port", type=int, default=3000, show_default=True)
+@_command
+def ui(output: Output, port: int) -> None:
+    """Start Dagster's UI, schedules and sensors on this home."""
+    from geb_assets.cli.ui import serve
+
+    serve(Home.of_environment(), port, output)

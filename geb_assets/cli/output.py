@@ -1,0 +1,58 @@
+"""What every command shares: JSON on standard output, the rest on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from geb_assets.stage import Progress as Report
+
+
+class Output:
+    """Where a command speaks: ``say`` for people, ``result`` for the one JSON object."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.errors = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.plain = self.errors if as_json else Console(highlight=False, soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        """A plain line; on standard error where standard output carries JSON."""
+        self.plain.print(text, markup=False)
+
+    def result(self, value: dict[str, Any]) -> None:
+        if self.as_json:
+            sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+
+    def fail(self, text: str) -> None:
+        self.result({"error": text})
+        self.errors.print(f"geb: {text}", markup=False)
+
+    @contextmanager
+    def progress(self) -> Iterator[Report]:
+        """A bar per kind of work on standard error, where that is a terminal."""
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self.errors,
+            transient=True,
+            disable=not self.errors.is_terminal,
+        ) as bars:
+            tasks: dict[str, Any] = {}
+
+            def report(what: str, done: int, total: int) -> None:
+                if what not in tasks:
+                    tasks[what] = bars.add_task(what, total=total)
+                bars.update(tasks[what], completed=done, total=total)
+                if done >= total:
+                    bars.remove_task(tasks.pop(what))
+
+            yield report

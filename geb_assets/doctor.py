@@ -1,0 +1,89 @@
+"""``geb doctor``: tries the home, the model files and each role once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+from geb_assets.lineage import Planner
+from geb_assets.registry import Registry
+from geb_assets.run import rebuild_ledger
+from geb_assets.stage import Finding
+from geb_assets.stages import STAGES
+from resources.embedder import Subject
+from resources.packages import fetch_all
+from resources.profiles import Roles
+
+
+def examine(home: Home) -> list[Finding]:
+    """One finding each for the home, the registry, the ledger, the models and every role."""
+    findings = [
+        _try("home", lambda: _writable(home)),
+        _try("registry", lambda: f"{len(home.registry().recordings)} recordings"),
+        _try("ledger", lambda: _ledger(home)),
+        _try("models", lambda: _models(home)),
+    ]
+    profile = home.profile()
+    planner = Planner(STAGES, Registry(), profile, {})
+    for stage in STAGES:
+        for role in stage.roles:
+            roles = Roles(profile, home.models, planner.defaults(stage), stage.roles)
+            findings.append(_try(f"role {role}", lambda r=role, rs=roles: _role(r, rs)))  # type: ignore[misc]
+    return findings
+
+
+def _try(check: str, attempt: Callable[[], str]) -> Finding:
+    try:
+        return Finding(check, True, attempt())
+    except GebError as error:
+        return Finding(check, False, str(error))
+
+
+def _writable(home: Home) -> str:
+    probe = home.path / ".doctor"
+    try:
+        home.path.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise GebError(
+            f"{home.path} is not writable: {error.strerror}; choose another with GEB_HOME"
+        ) from None
+    return str(home.path)
+
+
+def _ledger(home: Home) -> str:
+    before = home.ledger.entries()
+    rebuilt = rebuild_ledger(home, STAGES)
+    moved = sum(before.get(key) != entry for key, entry in home.ledger.entries().items())
+    return f"rebuilt from the commits: {rebuilt} partitions, {moved} differed"
+
+
+def _models(home: Home) -> str:
+    files = home.profile().files
+    fetch_all(files, home.models)
+    return f"{len(files)} files of profile {home.profile().name} under {home.models}"
+
+
+def _role(role: str, roles: Roles) -> str:
+    picture = np.full((96, 128, 3), 127, np.uint8)
+    match role:
+        case "detector":
+            found = roles.detector().detect([picture])
+            return f"{len(found[0])} boxes in a gray picture"
+        case "tracker":
+            return f"{roles.tracker().identity} at hand"
+        case "appearance":
+            return f"{roles.appearance().embed([picture]).shape[1]} numbers a crop"
+        case "describer":
+            return f"{roles.describer().identity} at hand"
+        case "identity_embedder":
+            vectors = roles.identity_embedder().embed([Subject((picture,), "a cup")])
+            return f"{vectors.shape[1]} numbers a subject"
+        case "text_embedder":
+            return f"{roles.text_embedder().embed(['a cup']).shape[1]} numbers a text"
+        case _:
+            raise GebError(f"role {role} is not known to geb doctor; please report it")

@@ -1,0 +1,30 @@
+"""Telling a running UI that the registry changed: it reads it when its code location loads."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+
+from geb_assets.home import Home
+
+UI_FILE = "ui.json"
+"""Where ``geb ui`` writes the address of the running UI, under the home's Dagster folder."""
+
+
+def reload_location(home: Home) -> bool:
+    """Tells a running UI of this home to read the registry again; False where none answers."""
+    path = home.path / "dagster" / UI_FILE
+    try:
+        address = json.loads(path.read_text())["address"]
+        query = (
+            'mutation { reloadRepositoryLocation(repositoryLocationName: "geb") { __typename } }'
+        )
+        request = urllib.request.Request(
+            f"{address}/graphql",
+            data=json.dumps({"query": query}).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return bool(answer.status == 200)
+    except (OSError, ValueError, KeyError):
+        return False

@@ -1,0 +1,1 @@
+"""Boxes in sampled frames (paper appendix A, video units; spec 7)."""

@@ -1,0 +1,107 @@
+"""Asset ``detections``: every box of every sampled frame, kept from a low confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import polars as pl
+
+from geb_assets.parameters import Detections
+from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.tables import TABLES
+from geb_assets.writing.clips.frames import ClipFrames
+from resources.detector import Detections as Found
+from resources.detector import Detector
+
+_BATCH = 16
+
+
+def detection_rows(
+    clip: str, numbers: list[int], times: list[float], found: list[Found]
+) -> pl.DataFrame:
+    """Rows of table ``detections`` (without keys) of one clip's frames."""
+    schema = {
+        name: dtype
+        for name, dtype in TABLES["detections"].schema.items()
+        if name not in ("recording", "segment")
+    }
+    parts = [
+        pl.DataFrame(
+            {
+                "clip": [clip] * len(one),
+                "frame": [number] * len(one),
+                "time_s": [time_s] * len(one),
+                **{name: one.boxes[:, i] for i, name in enumerate(("x1", "y1", "x2", "y2"))},
+                "confidence": one.confidence,
+                "label": list(one.labels),
+            },
+            schema=schema,
+        )
+        for number, time_s, one in zip(numbers, times, found, strict=True)
+    ]
+    return pl.concat([pl.DataFrame(schema=schema), *parts])
+
+
+def _detect(detector: Detector, frames: ClipFrames, clip: str, most: int) -> pl.DataFrame:
+    times = frames.times(clip)
+    numbers = list(times)
+    found: list[Found] = []
+    for begin in range(0, len(numbers), _BATCH):
+        found += detector.detect(list(frames.read(clip, numbers[begin : begin + _BATCH])))
+    capped = [Found(f.boxes[:most], f.confidence[:most], f.labels[:most]) for f in found]
+    return detection_rows(clip, numbers, list(times.values()), capped)
+
+
+def run(work: Work) -> Result:
+    section = cast(Detections, work.section)
+    detector, frames = work.roles.detector(), ClipFrames(work)
+    clips = work.read("clips").filter(pl.col("status") == "ok")
+    tables: list[pl.DataFrame] = [TABLES["detections"].empty()]
+    for done, clip in enumerate(clips.iter_rows(named=True)):
+        work.progress("detections", done, clips.height)
+        kept = work.checkpoints.get(clip["clip"])
+        if kept is None:
+            rows = _detect(detector, frames, clip["clip"], section.max_per_frame)
+            kept = {"detections": work.keys(rows)}
+            work.checkpoints.put(clip["clip"], kept)
+        tables.append(kept["detections"])
+    work.progress("detections", clips.height, clips.height)
+    rows = pl.concat(tables)
+    labels = rows["label"].value_counts(sort=True).head(8)
+    return Result(
+        {"detections": rows},
+        figures={
+            "frames": int(clips["frames"].sum()),
+            "most frequent labels": ", ".join(f"{k} {n}" for k, n in labels.iter_rows()),
+        },
+    )
+
+
+def verify(work: Work, result: Result) -> Iterator[Finding]:
+    rows = result.tables["detections"]
+    upright = rows.select(((pl.col("x2") > pl.col("x1")) & (pl.col("y2") > pl.col("y1"))).all())
+    yield Finding("boxes_upright", bool(upright.item()), "a box has no area")
+    known = rows.join(work.read("clips", ["clip"]), on="clip", how="anti").is_empty()
+    yield Finding("clips_exist", known, "a box lies in a clip that does not exist")
+
+
+STAGE = Stage(
+    asset="detections",
+    partition="segment",
+    implementation="1",
+    run=run,
+    group="video",
+    kinds=("opencv", "deltalake"),
+    description=(
+        "Finds the subjects of every sampled frame (appendix A). Kept from a low confidence, so "
+        "that a tracker parameter never runs the detector again."
+    ),
+    reads=("clips",),
+    roles=("detector",),
+    checks={
+        "boxes_upright": "Every box has an area.",
+        "clips_exist": "Every box lies in a clip of this segment.",
+    },
+    verify=verify,
+)

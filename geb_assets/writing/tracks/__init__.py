@@ -1,0 +1,1 @@
+"""One subject inside one clip (paper appendix A; spec 7)."""
