@@ -1,7 +1,7 @@
 """Boundary anchors: boxes that stay in place across the cut between two consecutive clips.
 
-Source: paper Appendix A "Association"; spec 9.16. An anchor replaces the match condition of Equation 3 alone; the
-consistency floor and the separation test still apply.
+Source: paper Appendix A "Association"; spec 9.16. An anchor replaces the match condition of
+Equation 3 alone; the consistency floor and the separation test still apply.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def consecutive_clips(
     """Neighbouring clips that a box can stay in place across: int64 [P, 2], (before, after).
 
     Args:
-        start_s, end_s: span of each clip in seconds on the recording clock, float64 [C], in time order.
+        start_s, end_s: span of each clip in seconds on the recording clock, float64 [C], in time
+            order.
         day: day of each clip, int [C]; two clips of different days are never consecutive.
         max_gap_s: longest gap, in seconds, from the end of one clip to the start of the next.
     """
@@ -77,8 +78,9 @@ def boundary_anchors(
 ) -> NDArray[np.int64]:
     """Boxes that stay in place across one cut: int64 [P, 2], (before, after), ordered by `before`.
 
-    Greedy mutual best: of the boxes not yet paired, the two that overlap most are paired, as long as their IoU is at
-    least `iou`. Equal overlaps: the smaller `before`, then the smaller `after`. Labels play no part.
+    Greedy mutual best: of the boxes not yet paired, the two that overlap most are paired, as long
+    as their IoU is at least `iou`. Equal overlaps: the smaller `before`, then the smaller `after`.
+    Labels play no part.
 
     Args:
         boxes_before: boxes at the end of the earlier clip, xyxy pixels [n, 4].

@@ -2,15 +2,17 @@
 
 Source: paper section 3.3, Equation 3, and Appendix A "Association"; spec 9.13 to 9.17.
 
-Observations are taken in temporal order. An observation joins an existing entity k only if, over the entity's
-references M_k (its most recently assigned observations),
+Observations are taken in temporal order. An observation joins an existing entity k only if, over
+the entity's references M_k (its most recently assigned observations),
 
-    min s >= theta_cons,   max s >= theta_match or an anchored reference,   no reference separated from it;
+    min s >= theta_cons,  max s >= theta_match (or an anchored reference),  D = 0 for every one;
 
-of several such entities, the one with the highest mean similarity; if there is none, it starts an entity.
+of several such entities it joins the one with the highest mean similarity; if there is none, it
+starts an entity.
 
-Similarities come from float32 matrix products, which only screen: whatever lies within `MARGIN` of a threshold or of a
-tie is computed again in float64, so that no decision depends on how a product was blocked.
+Similarities come from float32 matrix products, which only screen: whatever lies within `MARGIN` of
+a threshold or of a tie is computed again in float64, so that no decision depends on how a product
+was blocked.
 """
 
 from __future__ import annotations
@@ -25,14 +27,20 @@ from numpy.typing import ArrayLike, NDArray
 
 Reason: TypeAlias = Literal["", "lower mean", "below theta_cons", "no match", "separated"]
 
-REASONS: tuple[Reason, ...] = ("", "lower mean", "below theta_cons", "no match", "separated")
+REASONS: tuple[Reason, ...] = (
+    "",
+    "lower mean",
+    "below theta_cons",
+    "no match",
+    "separated",
+)
 _LOWER_MEAN, _BELOW_CONS, _NO_MATCH, _SEPARATED = 1, 2, 3, 4
 
 MARGIN = 1e-5
 """Float32 similarities this close to a threshold or to a tie are computed again in float64."""
 
 ROUNDING = 1e-12
-"""Float64 similarities (or means) this close are equal: what the order of a float64 sum may change."""
+"""Float64 values this close are equal: the order of a float64 sum may change as much."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +60,11 @@ class Rule:
 class AssociationState:
     """What association knows after some observations: all that later decisions depend on.
 
-    vectors float32 [M, D], unit rows, one for each active reference; rows int64 [M], the observation behind each;
-    slots int32 [K, references], the places in `vectors` of each entity's references (-1: unfilled);
-    counts int64 [K], observations with an embedding that each entity has been assigned; observations, how many have been seen.
-    An entity without references (its only observation has no embedding) stays as it is.
+    vectors float32 [M, D], unit rows, one for each active reference; rows int64 [M], the
+    observation behind each; slots int32 [K, references], the places in `vectors` of each entity's
+    references (-1: unfilled); counts int64 [K], observations with an embedding that each entity
+    has been assigned; observations, how many have been seen. An entity without references (its
+    only observation has no embedding) stays as it is.
     """
 
     rule: Rule
@@ -135,13 +144,14 @@ class AssociationState:
 class Explanation:
     """Why each of n observations went where it did; every field is an array [n].
 
-    row int64, the observation (its place in the recording's order); entity int64; then the similarities to the
-    entity's references when it joined (float32, NaN where it started the entity): min_similarity,
-    mean_similarity, max_similarity; closest and farthest int64, the observations behind max and min (-1: none);
-    anchored bool, the entity held an anchored reference.
-    runner_up int64, the other candidate with the highest mean similarity, or, if there was no other candidate, the entity of the
-    closest other reference from theta_cons on (-1: none); runner_up_* as above; reason int8, why it lost: an index into REASONS,
-    the first that holds of "below theta_cons", "separated", "lower mean" ("no match": it was no candidate).
+    row int64, the observation (its place in the recording's order); entity int64; then the
+    similarities to the entity's references when it joined (float32, NaN where it started the
+    entity): min_similarity, mean_similarity, max_similarity; closest and farthest int64, the
+    observations behind max and min (-1: none); anchored bool, the entity held an anchored
+    reference. runner_up int64, the other candidate with the highest mean similarity, or, if there
+    was no other candidate, the entity of the closest other reference from theta_cons on (-1:
+    none); runner_up_* as above; reason int8, why it lost: an index into REASONS, the first that
+    holds of "below theta_cons", "separated", "lower mean" ("no match": it was no candidate).
     vetoes int32, candidates refused by separation alone.
     """
 
@@ -164,7 +174,7 @@ class Explanation:
 
     @classmethod
     def empty(cls, first: int, count: int) -> Self:
-        """Room for `count` observations from row `first` on, each still without entity, runner-up or similarity."""
+        """Room for `count` observations from row `first` on, nothing known of them yet."""
 
         def none() -> NDArray[np.int64]:
             return np.full(count, -1, np.int64)
@@ -195,7 +205,9 @@ class Explanation:
     def concatenated(cls, parts: Iterable[Explanation]) -> Self:
         """The explanations of successive blocks as one."""
         blocks = [*parts] or [cls.empty(0, 0)]
-        return cls(**{f.name: np.concatenate([getattr(b, f.name) for b in blocks]) for f in fields(cls)})
+        return cls(
+            **{f.name: np.concatenate([getattr(b, f.name) for b in blocks]) for f in fields(cls)}
+        )
 
     @property
     def why(self) -> list[Reason]:
@@ -224,13 +236,13 @@ class CloseCall:
 
 
 def close_calls(explanation: Explanation, rule: Rule, *, limit: int = 32) -> list[CloseCall]:
-    """The decisions nearest each threshold: up to `limit` accepted and `limit` refused ones of each, nearest first.
+    """The decisions nearest each threshold: up to `limit` accepted and `limit` refused of each.
 
-    At theta_match the pair is the observation and its closest reference, at theta_cons its farthest one, in the
-    entity that it joined or in a runner-up that this very threshold refused.
+    At theta_match the pair is the observation and its closest reference, at theta_cons its
+    farthest one, in the entity that it joined or in a runner-up that this very threshold refused.
     """
     e = explanation
-    # An anchored observation may join below theta_match; that pair did not settle the match condition.
+    # An anchored observation may join below theta_match: no similarity settled that.
     joined = ~np.isnan(e.max_similarity)
     matched = joined & ~(e.anchored & (e.max_similarity < rule.theta_match))
     no_match = e.reason == _NO_MATCH
@@ -256,7 +268,13 @@ def close_calls(explanation: Explanation, rule: Rule, *, limit: int = 32) -> lis
         at = np.flatnonzero(concerned)
         nearest = at[np.argsort(np.abs(similarity[at] - theta), kind="stable")[:limit]]
         calls += [
-            CloseCall(threshold, int(e.row[i]), int(reference[i]), float(similarity[i]), accepted)
+            CloseCall(
+                threshold,
+                int(e.row[i]),
+                int(reference[i]),
+                float(similarity[i]),
+                accepted,
+            )
             for i in nearest
         ]
     return calls
@@ -272,11 +290,11 @@ def associate(
     theta_match: float,
     references: int = 10,
 ) -> NDArray[np.int64]:
-    """Entity of each observation by Equation 3, in one pass: int64 [N], ids 0..K-1 by first appearance.
+    """Entity of each observation by Equation 3: int64 [N], ids 0..K-1 by first appearance.
 
     Args:
-        vectors: float32 [N, D], unit rows in temporal order; a row of NaN has no embedding: it starts an entity
-            and is never a reference.
+        vectors: float32 [N, D], unit rows in temporal order; a row of NaN has no embedding: it
+            starts an entity and is never a reference.
         clip: clip of each observation, int [N].
         separated: pairs of rows with D_ij = 1, int [P, 2].
         anchors: pairs of rows (earlier, later) whose boxes stay in place across a cut, int [P, 2].
@@ -300,22 +318,23 @@ def extend(
     anchors: ArrayLike,
     block_rows: int = 256,
 ) -> tuple[AssociationState, Explanation]:
-    """Associate the next observations of a recording: the new state, and why each went where it did.
+    """Associate the next observations: the new state, and why each went where it did.
 
-    Decisions are those of one pass over everything, however the observations are cut into calls. The state given
-    is left as it is.
+    Decisions are those of one pass over everything, however the observations are cut into calls.
+    The state given is left as it is.
 
     Args:
         state: what is known of the observations before these.
         vectors, clip: of the new observations, as in `associate`.
-        separated, anchors: pairs of rows as in `associate`, counted from the first observation of the recording
-            (the first of `vectors` is row `state.observations`); pairs whose later row is not among the new
-            observations are passed over.
-        block_rows: observations a matrix product takes at once (whole clips where they fit). Decides speed and memory only.
+        separated, anchors: pairs of rows as in `associate`, counted from the first observation of
+            the recording (the first of `vectors` is row `state.observations`); pairs whose later
+            row was decided before are passed over.
+        block_rows: observations a matrix product takes at once (whole clips where they fit).
+            Decides speed and memory only.
 
     Raises:
-        ValueError: shapes that do not fit each other or the state, rows that are not unit vectors, or a pair
-            that names a row which does not exist.
+        ValueError: shapes that do not fit each other or the state, rows that are not unit vectors,
+            or a pair that names a row which does not exist.
     """
     incoming = np.asarray(vectors, dtype=np.float32)
     clips = np.asarray(clip)
@@ -323,7 +342,8 @@ def extend(
         raise ValueError(f"vectors {incoming.shape} and clip {clips.shape} must be [N, D] and [N]")
     if len(state.vectors) and len(incoming) and state.vectors.shape[1] != incoming.shape[1]:
         raise ValueError(
-            f"vectors have {incoming.shape[1]} dimensions, those before them {state.vectors.shape[1]}"
+            f"vectors have {incoming.shape[1]} dimensions, "
+            f"those before them {state.vectors.shape[1]}"
         )
     if len(incoming) == 0:
         return state, Explanation.empty(state.observations, 0)
@@ -344,8 +364,8 @@ def extend(
 class _Memory:
     """The growing arrays behind one call of `extend`.
 
-    Active references lie in one pool without holes: an entity's new reference takes the place of the one it
-    pushes out, so a pool row is only ever added or replaced.
+    Active references lie in one pool without holes: an entity's new reference takes the place of
+    the one it pushes out, so a pool row is only ever added or replaced.
     """
 
     def __init__(
@@ -393,15 +413,15 @@ class _Memory:
 
     def take(self, block: NDArray[np.float32], out: Explanation, start: int) -> None:
         """Decide the observations of `block`, the first of which is place `start` of `out`."""
-        missing = np.isnan(block).any(axis=1)
+        missing: NDArray[np.bool_] = np.any(np.isnan(block), axis=1)
         if missing.any():
             block = np.where(missing[:, None], np.float32(0.0), block)
         norms = np.sqrt(np.einsum("nd,nd->n", block, block))
         if not np.all(missing | (np.abs(norms - 1.0) < 1e-2)):
             wrong = self.first + start + int(np.argmax(~missing & ~(np.abs(norms - 1.0) < 1e-2)))
             raise ValueError(f"the vector of observation {wrong} is not a unit vector")
-        # Similarities to the pool as it is now, with room for the references that the block itself adds;
-        # those are copied from `within` as they come.
+        # Similarities to the pool as it is now, with room for the references that the block itself
+        # adds; those are copied from `within` as they come.
         n, width = len(block), self.size + len(block)
         if self.buffer.size < n * width:
             self.buffer = np.empty(n * width * 5 // 4, np.float32)
@@ -419,7 +439,7 @@ class _Memory:
             similar[i + 1 :, slot] = within[i, i + 1 :]
 
     def _assign(self, joined: int, row: int, vector: NDArray[np.float32]) -> int:
-        """Make an observation the newest reference of entity `joined` (-1: a new one); returns its slot."""
+        """Make an observation the newest reference of `joined` (-1: a new entity); its slot."""
         entity = joined
         if entity < 0:
             entity = self.entities
@@ -448,7 +468,7 @@ class _Memory:
         out: Explanation,
         at: int,
     ) -> int:
-        """Apply Equation 3 to one observation and write the explanation; the entity it joins, or -1."""
+        """Equation 3 for one observation: writes why, returns the entity it joins (-1: none)."""
         match, cons = self.rule.theta_match, self.rule.theta_cons
         v = vector.astype(np.float64)
         anchored = self._holders(self.in_place.get(row))
@@ -456,29 +476,30 @@ class _Memory:
         joined = runner_up = -1
         reason = 0
         if found:
-            ids = np.array(sorted(found), dtype=np.int64)
+            order = sorted(found)
+            ids = np.array(order)
             slots = self.slots[ids]
             filled = slots >= 0
             s = similar[slots].astype(np.float64)
             near = filled & ((np.abs(s - match) <= MARGIN) | (np.abs(s - cons) <= MARGIN))
             if near.any():
                 s[near] = self._similarities(slots[near], v)
-            candidate = np.where(filled, s, -np.inf).max(axis=1) >= match - ROUNDING
-            consistent = np.where(filled, s, np.inf).min(axis=1) >= cons - ROUNDING
-            mean = np.where(filled, s, 0.0).sum(axis=1) / filled.sum(axis=1)
+            mean = s.sum(axis=1, where=filled) / filled.sum(axis=1)
+            candidate = s.max(axis=1, where=filled, initial=-np.inf) >= match - ROUNDING
+            consistent = s.min(axis=1, where=filled, initial=np.inf) >= cons - ROUNDING
             if anchored:
-                candidate |= np.isin(ids, [*anchored])
+                candidate |= np.array([k in anchored for k in order])
             accepted = candidate & consistent
             parted = self._holders(self.apart.get(row))
             if parted:
-                vetoed = accepted & np.isin(ids, [*parted])
+                vetoed = accepted & np.array([k in parted for k in order])
                 out.vetoes[at] = np.count_nonzero(vetoed)
-                accepted &= ~vetoed
+                accepted ^= vetoed
             joined = self._best(ids[accepted], mean[accepted], v)
             others = candidate & (ids != joined)
             runner_up = self._best(ids[others], mean[others], v)
             if runner_up >= 0:
-                if not consistent[np.searchsorted(ids, runner_up)]:
+                if not consistent[order.index(runner_up)]:
                     reason = _BELOW_CONS
                 else:
                     reason = _SEPARATED if runner_up in parted else _LOWER_MEAN
@@ -511,9 +532,12 @@ class _Memory:
         slots = [self.slot_of[row] for row in rows or () if row in self.slot_of]
         return set(self.owner[slots].tolist()) if slots else set()
 
-    def _similarities(self, slots: NDArray[np.integer], v: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Float64 similarities of some references, each by itself (no matrix product, so no blocking)."""
-        return np.einsum("rd,d->r", self.pool[slots].astype(np.float64), v)
+    def _similarities(
+        self, slots: NDArray[np.integer], v: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Float64 similarities to some references, each by itself: no blocking to depend on."""
+        similar: NDArray[np.float64] = np.einsum("rd,d->r", self.pool[slots].astype(float), v)
+        return similar
 
     def _references(self, entity: int) -> NDArray[np.int32]:
         """The slots of M_k."""
@@ -522,7 +546,7 @@ class _Memory:
     def _best(
         self, ids: NDArray[np.int64], mean: NDArray[np.float64], v: NDArray[np.float64]
     ) -> int:
-        """The entity of the highest mean similarity, of equals the smallest (-1: none to choose from)."""
+        """The entity of the highest mean similarity, of equals the smallest (-1: no ids)."""
         if ids.size == 0:
             return -1
         close = ids[mean >= mean.max() - 2 * MARGIN]
@@ -533,7 +557,7 @@ class _Memory:
         return int(next(k for k, m in zip(close, means, strict=True) if m >= top - ROUNDING))
 
     def _closest(self, similar: NDArray[np.float32], v: NDArray[np.float64], besides: int) -> int:
-        """The entity of the closest reference from theta_cons on, not counting entity `besides` (-1: none)."""
+        """The entity, not `besides`, of the closest reference from theta_cons on (-1: none)."""
         if besides >= 0:
             similar[self._references(besides)] = -np.inf
         if similar.size == 0:
@@ -553,7 +577,7 @@ class _Memory:
         low, high = int(s.argmin()), int(s.argmax())
         return _Evidence(
             min=float(s[low]),
-            mean=float(s.mean()),
+            mean=float(s.sum()) / len(s),
             max=float(s[high]),
             closest=int(self.rows[slots[high]]),
             farthest=int(self.rows[slots[low]]),
@@ -561,7 +585,7 @@ class _Memory:
 
 
 class _Evidence(NamedTuple):
-    """Similarities of one observation to M_k, and the observations behind the largest and the smallest."""
+    """Similarities of one observation to M_k, and the observations behind max and min."""
 
     min: float
     mean: float

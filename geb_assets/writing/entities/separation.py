@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 class Separations:
     """The proven pairs of one clip, ordered by (first, second) observation.
 
-    pairs int64 [P, 2] (first < second, places in the lists given), shared int64 [P] frames in which both are
-    visible, fraction_apart float64 [P] of the shared frames in which their boxes overlap too little to be one thing.
+    pairs int64 [P, 2] (first < second, places in the lists given), shared int64 [P] frames in
+    which both are visible, fraction_apart float64 [P] of the shared frames in which their boxes
+    overlap too little to be one thing.
     """
 
     pairs: NDArray[np.int64]
@@ -31,7 +32,8 @@ def box_iou(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[
 
     A box without area overlaps nothing: its IoU is 0.
     """
-    # Coordinate by coordinate: no intermediate [..., 2] arrays, which would double the memory traffic.
+    # Coordinate by coordinate: no intermediate [..., 2] arrays, which would double the memory
+    # traffic.
     left, top, right, bottom = (first[..., k] for k in range(4))
     left2, top2, right2, bottom2 = (second[..., k] for k in range(4))
     width = np.minimum(right, right2) - np.maximum(left, left2)
@@ -40,7 +42,9 @@ def box_iou(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[
     area = np.maximum(right - left, 0.0) * np.maximum(bottom - top, 0.0)
     area2 = np.maximum(right2 - left2, 0.0) * np.maximum(bottom2 - top2, 0.0)
     union = area + area2 - overlap
-    return np.divide(overlap, union, out=np.zeros_like(overlap), where=union > 0.0)
+    share: NDArray[np.float64] = np.zeros_like(overlap)
+    np.divide(overlap, union, out=share, where=union > 0.0)
+    return share
 
 
 def separations(
@@ -53,12 +57,13 @@ def separations(
 ) -> Separations:
     """Every pair of observations of ONE clip with D_ij = 1, with the evidence for it.
 
-    D_ij = 1 where two observations share at least `min_shared` frames and their boxes have IoU < `iou` in at least
-    `fraction` of those frames. Counts are compared as whole numbers: `fraction` is read as the simplest
-    fraction that it stands for (2/3 of 3 frames is 2 frames).
+    D_ij = 1 where two observations share at least `min_shared` frames and their boxes have IoU <
+    `iou` in at least `fraction` of those frames. Counts are compared as whole numbers: `fraction`
+    is read as the simplest fraction that it stands for (2/3 of 3 frames is 2 frames).
 
     Args:
-        frames: for each observation the frames it is visible in, int [n_i], each frame once, in any order.
+        frames: for each observation the frames it is visible in, int [n_i], each frame once, in
+            any order.
         boxes: for each observation its boxes in those frames, xyxy pixels [n_i, 4].
 
     Raises:
@@ -73,7 +78,8 @@ def separations(
         if len(f) != len(b):
             raise ValueError(f"observation {place} has {len(f)} frames but {len(b)} boxes")
 
-    # One dense grid [observation, frame] for the clip; a grid cell without a box is marked by `visible`.
+    # One dense grid [observation, frame] for the clip; a grid cell without a box is marked by
+    # `visible`.
     owner = np.repeat(np.arange(count), [len(f) for f in frame_arrays])
     grid, column = np.unique(
         np.concatenate([*frame_arrays, np.empty(0, np.int64)]), return_inverse=True
@@ -118,5 +124,5 @@ def separated_pairs(
     iou: float = 0.5,
     fraction: float = 2 / 3,
 ) -> NDArray[np.int64]:
-    """The pairs of `separations` alone: int64 [P, 2], places in the lists given, the first before the second."""
+    """The pairs of `separations` alone: int64 [P, 2], places in the lists given."""
     return separations(frames, boxes, min_shared=min_shared, iou=iou, fraction=fraction).pairs
