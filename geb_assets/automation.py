@@ -1,10 +1,13 @@
 """Jobs, schedules and sensors: what runs without being asked."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import dagster as dg
+from dagster._core.definitions.unresolved_asset_job_definition import (
+    UnresolvedAssetJobDefinition,
+)
 
 from geb_assets.adding import VIDEO_SUFFIXES, add_videos
 from geb_assets.assets import RECORDING_TAG, recording_of
@@ -17,6 +20,8 @@ from geb_assets.stage import Stage
 from geb_assets.stages import STAGES
 from geb_assets.tables import TABLES
 
+AnyJob = dg.JobDefinition | UnresolvedAssetJobDefinition
+
 _RETENTION_HOURS = 168
 
 
@@ -24,7 +29,7 @@ def _selection(partition: str) -> dg.AssetSelection:
     return dg.AssetSelection.assets(*(s.asset for s in STAGES if s.partition == partition))
 
 
-def jobs(partitions: Partitions) -> list[dg.JobDefinition | dg.UnresolvedAssetJobDefinition]:
+def jobs(partitions: Partitions) -> list[AnyJob]:
     """One job a partition set (Dagster runs one set at a time), and the upkeep of the tables."""
     return [
         dg.define_asset_job(
@@ -65,12 +70,7 @@ def schedules() -> list[dg.ScheduleDefinition]:
     ]
 
 
-@dg.sensor(
-    job_names=["write_segments", "write_recordings"],
-    minimum_interval_seconds=30,
-    description="Materializes what the planner finds stale, the first stale asset first.",
-)
-def stale_partitions(
+def request_stale(
     context: dg.SensorEvaluationContext,
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """Level-triggered: asks the planner every time; the run key is the expected fingerprint."""
@@ -106,12 +106,7 @@ def _run_key(planner: Planner, stage: Stage, partition: str) -> str:
     return f"{stage.asset}|{partition}|{expected}|{entry.run_id if entry else ''}"
 
 
-@dg.sensor(
-    job_names=["write_segments"],
-    minimum_interval_seconds=30,
-    description="Adds videos put into the home's inbox/RECORDING/ and reloads the location.",
-)
-def inbox(context: dg.SensorEvaluationContext) -> Iterator[dg.SkipReason]:
+def take_in_videos(context: dg.SensorEvaluationContext) -> Iterator[dg.SkipReason]:
     """A file counts once its size stood still between two looks."""
     home = Home.of_environment()
     seen: dict[str, int] = json.loads(context.cursor or "{}")
@@ -136,5 +131,22 @@ def inbox(context: dg.SensorEvaluationContext) -> Iterator[dg.SkipReason]:
     yield dg.SkipReason(f"added {', '.join(added)}" if added else "no new video in the inbox")
 
 
-def sensors() -> list[dg.SensorDefinition]:
-    return [stale_partitions, inbox]
+def sensors(jobs: Sequence[AnyJob]) -> list[dg.SensorDefinition]:
+    """Both start switched off; the UI switches them on."""
+    writing = [job for job in jobs if job.name.startswith("write_")]
+    return [
+        dg.SensorDefinition(
+            name="stale_partitions",
+            evaluation_fn=request_stale,
+            jobs=writing,
+            minimum_interval_seconds=30,
+            description="Materializes what the planner finds stale, the first stale asset first.",
+        ),
+        dg.SensorDefinition(
+            name="inbox",
+            evaluation_fn=take_in_videos,
+            jobs=writing,
+            minimum_interval_seconds=30,
+            description="Adds videos put into the home's inbox/RECORDING/; reloads the location.",
+        ),
+    ]

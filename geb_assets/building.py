@@ -168,7 +168,7 @@ def _next(
 
 
 class _Shells:
-    """The Dagster assets over one registry, materialized one partition at a time in this process."""
+    """The Dagster assets over one registry, materialized in this process."""
 
     def __init__(self, home: Home, partitions: Partitions) -> None:
         self.home = home
@@ -192,7 +192,7 @@ class _Shells:
         if not done.success:
             return _fault(done, stage, partition), None
         event = done.asset_materializations_for_node(stage.asset)[0]
-        values = {key: value.value for key, value in event.metadata.items()}
+        values: dict[str, Any] = {key: value.value for key, value in event.metadata.items()}
         return "", Ran(
             stage.asset,
             partition,

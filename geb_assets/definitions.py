@@ -26,11 +26,12 @@ def build(home: Home) -> dg.Definitions:
         registry = Registry()
         faults = [dg.AssetSpec("registry_fault", description=str(error), group_name="fault")]
     partitions = Partitions(registry)
+    known_jobs = jobs(partitions)
     return dg.Definitions(
         assets=[*(stage_asset(stage, STAGES, partitions) for stage in STAGES), *faults],
-        jobs=jobs(partitions),
+        jobs=known_jobs,
         schedules=schedules(),
-        sensors=sensors(),
+        sensors=sensors(known_jobs),
         resources={"home": dg.ResourceDefinition.hardcoded_resource(home)},
         executor=dg.in_process_executor,
     )

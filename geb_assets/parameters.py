@@ -136,8 +136,6 @@ class Observations(Section):
     """Fewest scene frames shown to the describer (9.8)."""
     scene_frames_max: Count = 30
     """Most scene frames shown to the describer (9.8)."""
-    scene_snap_s: Positive = 0.5
-    """How far the nearest visible frame may lie for the box to be drawn, s (9.8)."""
     context_s: Annotated[float, Field(ge=0.0)] = 40.0
     """Narration and dialogue this far around an encounter belong to its context, s (9.9)."""
 
@@ -151,6 +149,8 @@ class Descriptions(Section):
     """Share of a subject's pixels from which a colour is named."""
     move_share: Fraction = 0.5
     """Displacement, in box widths, from which the subject is said to move."""
+    scene_snap_s: Positive = 0.5
+    """How far the nearest visible frame may lie for the box to be drawn, s (9.8)."""
     touch_iou: Fraction = 0.02
     """IoU from which another box is said to touch the subject."""
 
@@ -211,6 +211,8 @@ class Episodes(Section):
 
     asset = "episodes"
 
+    words_3min: Count = 200
+    """Longest composed 3-minute caption, words."""
     words_10min: Count = 300
     """Longest composed 10-minute caption, words."""
     words_1h: Count = 1500

@@ -208,6 +208,7 @@ def _work(
         store=store,
         frames=home.frames(),
         checkpoints=Checkpoints(home.cache / "partial" / stage.asset / inputs.fingerprint),
+        lasting=Checkpoints(home.cache / "lasting" / stage.asset / name),
         progress=home.progress,
         previous=previous,
         history=_history(inputs, planner.registry.segments(name)),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -64,22 +66,20 @@ class Checkpoints:
     def put(self, part: str, frames: Mapping[str, pl.DataFrame]) -> None:
         """Keeps a finished part: all of its frames, or none."""
         folder = self.folder / _file_name(part)
-        partial = folder.with_suffix(".partial")
+        partial = folder.with_suffix(f".{os.getpid()}.partial")
         partial.mkdir(parents=True, exist_ok=True)
         for name, frame in frames.items():
             frame.write_parquet(partial / f"{name}.parquet")
+        if folder.exists():
+            shutil.rmtree(folder)
         partial.rename(folder)
 
-    def get_bytes(self, part: str) -> bytes | None:
-        path = self.folder / f"{_file_name(part)}.bin"
-        return path.read_bytes() if path.exists() else None
-
-    def put_bytes(self, part: str, content: bytes) -> None:
-        path = self.folder / f"{_file_name(part)}.bin"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_bytes(content)
-        partial.rename(path)
+    def keep_only(self, parts: Collection[str]) -> None:
+        """Drops every other part."""
+        wanted = {_file_name(part) for part in parts}
+        for folder in self.folder.iterdir() if self.folder.is_dir() else ():
+            if folder.name not in wanted:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _file_name(part: str) -> str:
@@ -103,6 +103,9 @@ class Work:
     store: DeltaStore
     frames: FrameCache
     checkpoints: Checkpoints
+    """Of this fingerprint; gone once the partition is written."""
+    lasting: Checkpoints
+    """Of this recording, for a stage that goes on from where an earlier run ended."""
     progress: Progress
     previous: Callable[[str], pl.DataFrame]
     """The rows on disk of one of its own tables, for a rerun of failed calls alone."""

@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from geb_assets.stage import Stage
 from geb_assets.writing.clips.asset import STAGE as CLIPS
+from geb_assets.writing.descriptions.asset import STAGE as DESCRIPTIONS
 from geb_assets.writing.detections.asset import STAGE as DETECTIONS
+from geb_assets.writing.embeddings.asset import STAGE as EMBEDDINGS
+from geb_assets.writing.entities.asset import STAGE as ENTITIES
+from geb_assets.writing.episodes.asset import STAGE as EPISODES
+from geb_assets.writing.graph.asset import STAGE as GRAPH
+from geb_assets.writing.lines.asset import STAGE as LINES
+from geb_assets.writing.observations.asset import STAGE as OBSERVATIONS
 from geb_assets.writing.tracks.asset import STAGE as TRACKS
 
-STAGES: tuple[Stage, ...] = (CLIPS, DETECTIONS, TRACKS)
+STAGES: tuple[Stage, ...] = (
+    CLIPS,
+    DETECTIONS,
+    TRACKS,
+    OBSERVATIONS,
+    LINES,
+    DESCRIPTIONS,
+    EMBEDDINGS,
+    ENTITIES,
+    EPISODES,
+    GRAPH,
+)

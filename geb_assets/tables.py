@@ -152,7 +152,7 @@ TABLES: dict[str, Table] = {
                 *KEYS, CLIP, OBSERVATION,
                 Column("rank", INT, "0 to 3, in time order."),
                 FRAME, TIME, *BOX,
-                Column("jpeg", BYTES, "JPEG bytes of the padded box."),
+                Column("jpeg", BYTES, "JPEG bytes of what lies in x1 y1 x2 y2: the padded box."),
             ),
             ("observation", "rank"),
         ),

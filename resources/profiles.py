@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from geb_assets.errors import GebError
-from geb_assets.parameters import Detections, Embeddings, Overrides, Section, Tracks
+from geb_assets.parameters import Descriptions, Detections, Embeddings, Overrides, Section, Tracks
 from resources.packages import EMBEDDED_MODELS, PackageFile
 
 if TYPE_CHECKING:
@@ -120,7 +120,10 @@ def _pooled(models: Path, section: Section) -> Any:
 def _rules(models: Path, section: Section) -> Any:
     from resources.describer.rules import RulesDescriber
 
-    return RulesDescriber(section)
+    p = cast(Descriptions, section)
+    return RulesDescriber(
+        colour_share=p.colour_share, move_share=p.move_share, touch_iou=p.touch_iou
+    )
 
 
 EMBEDDED = Profile(

@@ -221,7 +221,7 @@ def models(output: Output) -> None:
         for stage in STAGES
         for role in stage.roles
     }
-    files = [
+    files: list[dict[str, Any]] = [
         {
             "file": file.name,
             "package": f"{file.project} {file.version}",

@@ -1,0 +1,140 @@
+"""Asset ``descriptions``: one description of every encounter; failures kept as failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import polars as pl
+
+from geb_assets.parameters import Descriptions
+from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.tables import TABLES
+from geb_assets.writing.descriptions.encounters import encounters
+from resources.describer import (
+    Describer,
+    Description,
+    DescriptionFailed,
+    Encounter,
+    visible_from,
+)
+
+_REPLY = tuple(Description.model_fields)
+
+
+def described(
+    identifier: str, clip: str, encounter: Encounter, describer: Describer
+) -> dict[str, Any]:
+    """One row of table ``descriptions`` (without keys)."""
+    row: dict[str, Any] = {
+        "clip": clip,
+        "observation": identifier,
+        "start_s": encounter.start_s,
+        "end_s": encounter.end_s,
+        "model": str(describer.identity),
+    }
+    try:
+        description = describer.describe(encounter)
+    except DescriptionFailed as failure:
+        # Spec 9.11: the label as its name and no summary, so that an error is never indexed.
+        empty: dict[str, Any] = dict.fromkeys(_REPLY, "")
+        return {
+            **row,
+            **empty,
+            "visible_from": encounter.end_s,
+            "status": "failed",
+            "object_name": encounter.label,
+            "is_person": encounter.label == "person",
+            "error": str(failure),
+        }
+    return {
+        **row,
+        **description.model_dump(),
+        "visible_from": visible_from(description, encounter),
+        "status": "ok",
+        "error": "",
+    }
+
+
+def run(work: Work) -> Result:
+    section = cast(Descriptions, work.section)
+    describer = work.roles.describer()
+    clips = work.read("clips").filter(pl.col("status") == "ok")
+    observations = work.read("observations").partition_by("clip", as_dict=True)
+    crops = work.read("crops").partition_by("clip", as_dict=True)
+    lines = work.read("lines")
+    before = work.previous("descriptions").filter(pl.col("status") == "ok")
+    schema = {
+        name: dtype
+        for name, dtype in TABLES["descriptions"].schema.items()
+        if name not in ("recording", "segment")
+    }
+    tables: list[pl.DataFrame] = [TABLES["descriptions"].empty()]
+    for done, clip in enumerate(clips.iter_rows(named=True)):
+        work.progress("descriptions", done, clips.height)
+        name = (clip["clip"],)
+        if name not in observations:
+            continue
+        kept = work.checkpoints.get(clip["clip"]) or {"descriptions": before}
+        known = kept["descriptions"].filter(
+            (pl.col("clip") == clip["clip"]) & (pl.col("status") == "ok")
+        )
+        missing = observations[name].join(known, on="observation", how="anti")
+        rows = [
+            described(identifier, clip["clip"], encounter, describer)
+            for identifier, encounter in encounters(
+                clip,
+                observations[name],
+                crops[name],
+                work.read("frames", clip=clip["clip"]),
+                lines,
+                snap_s=section.scene_snap_s,
+            )
+            if identifier in missing["observation"]
+        ]
+        made = pl.concat([known, work.keys(pl.DataFrame(rows, schema=schema))])
+        work.checkpoints.put(clip["clip"], {"descriptions": made})
+        tables.append(made)
+    work.progress("descriptions", clips.height, clips.height)
+    table = pl.concat(tables)
+    failed = table.filter(pl.col("status") == "failed").height
+    active = table.filter(~pl.col("action").is_in(["none", ""])).height
+    return Result(
+        {"descriptions": table},
+        failed=failed,
+        figures={"described": table.height - failed, "failed": failed, "with an action": active},
+    )
+
+
+def verify(work: Work, result: Result) -> Iterator[Finding]:
+    rows = result.tables["descriptions"]
+    observations = work.read("observations", ["observation"])
+    once = rows["observation"].is_unique().all() and rows.height == observations.height
+    known = rows.join(observations, on="observation", how="anti").is_empty()
+    yield Finding("one_each", bool(once and known), "an observation lacks its one description")
+    silent = rows.filter((pl.col("status") == "failed") & (pl.col("summary") != "")).is_empty()
+    yield Finding("failures_silent", silent, "a failed description has a summary")
+    later = rows.select((pl.col("visible_from") >= pl.col("end_s")).all()).item()
+    yield Finding("visible_after", bool(later), "a description is visible before its end")
+
+
+STAGE = Stage(
+    asset="descriptions",
+    partition="segment",
+    implementation="1",
+    run=run,
+    group="encounters",
+    kinds=("python", "deltalake"),
+    description=(
+        "Describes every encounter from its crops, scene frames and the narration and dialogue "
+        "around it (paper 3.3; appendix A, description; appendix F, Figure 7)."
+    ),
+    reads=("clips", "frames", "observations", "crops", "lines"),
+    roles=("describer",),
+    checks={
+        "one_each": "Every observation has exactly one description.",
+        "failures_silent": "A failed description has no summary, so it is never indexed.",
+        "visible_after": "No description is visible before its encounter ended.",
+    },
+    verify=verify,
+)

@@ -1,0 +1,121 @@
+"""Asset ``embeddings``: an identity vector and a text vector of every encounter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.tables import TABLES
+from resources.embedder import Subject
+from resources.frames import decode_jpeg
+from resources.store import encode_vectors
+
+
+def subjects(descriptions: pl.DataFrame, crops: pl.DataFrame) -> list[Subject]:
+    """Crops and "name. summary" of each description's observation, in its order (spec 9.12)."""
+    own = crops.sort("observation", "rank").partition_by("observation", as_dict=True)
+    return [
+        Subject(
+            tuple(decode_jpeg(jpeg) for jpeg in own[(observation,)]["jpeg"]),
+            f"{name}. {summary}" if summary else name,
+        )
+        for observation, name, summary in descriptions.select(
+            "observation", "object_name", "summary"
+        ).iter_rows()
+    ]
+
+
+def vector_rows(
+    of: pl.DataFrame, kind: str, vectors: NDArray[np.float32], model: str
+) -> pl.DataFrame:
+    """Rows of table ``embeddings`` (without keys) of vectors float32 [n, D]."""
+    return of.select("subject", pl.lit(kind).alias("kind"), "start_s", "visible_from").with_columns(
+        vector=pl.Series(encode_vectors(vectors), dtype=pl.Binary),
+        dim=pl.lit(vectors.shape[1], dtype=pl.Int32),
+        dtype=pl.lit("float16"),
+        model=pl.lit(model),
+    )
+
+
+def _identity(work: Work, clips: Sequence[str], descriptions: pl.DataFrame) -> pl.DataFrame:
+    embedder = work.roles.identity_embedder()
+    parts: list[pl.DataFrame] = []
+    for done, clip in enumerate(clips):
+        work.progress("embeddings: identity", done, len(clips))
+        kept = work.checkpoints.get(clip)
+        if kept is None:
+            rows = descriptions.filter(pl.col("clip") == clip)
+            vectors = embedder.embed(subjects(rows, work.read("crops", clip=clip)))
+            # The pictures can be compared as soon as the encounter is over.
+            of = rows.select(subject="observation", start_s="start_s", visible_from=pl.col("end_s"))
+            kept = {"rows": vector_rows(of, "identity", vectors, str(embedder.identity))}
+            work.checkpoints.put(clip, kept)
+        parts.append(kept["rows"])
+    work.progress("embeddings: identity", len(clips), len(clips))
+    return pl.concat(parts)
+
+
+def _text(work: Work, descriptions: pl.DataFrame) -> pl.DataFrame:
+    embedder = work.roles.text_embedder()
+    told = descriptions.filter(pl.col("status") == "ok")
+    of = told.select(subject="observation", start_s="start_s", visible_from="visible_from")
+    vectors = embedder.embed(told["summary"].to_list())
+    return vector_rows(of, "text", vectors, str(embedder.identity))
+
+
+def run(work: Work) -> Result:
+    descriptions = work.read("descriptions")
+    clips = descriptions["clip"].unique(maintain_order=True).to_list()
+    if not clips:
+        return Result({"embeddings": TABLES["embeddings"].empty()})
+    rows = work.keys(pl.concat([_identity(work, clips, descriptions), _text(work, descriptions)]))
+    return Result(
+        {"embeddings": rows},
+        figures={kind: rows.filter(pl.col("kind") == kind).height for kind in ("identity", "text")},
+    )
+
+
+def verify(work: Work, result: Result) -> Iterator[Finding]:
+    rows = result.tables["embeddings"]
+    unique = rows.select("subject", "kind").is_unique().all()
+    yield Finding("unique_ids", unique, "a subject has two vectors of one kind")
+    observations = work.read("descriptions", ["observation"])
+    known = rows.join(observations, left_on="subject", right_on="observation", how="anti")
+    yield Finding("subjects_exist", known.is_empty(), "a vector belongs to no observation")
+    yield Finding("unit_vectors", units(rows), "a vector is not finite or not of length 1")
+
+
+def units(rows: pl.DataFrame) -> bool:
+    """Whether every stored vector is finite and of length 1, to float16's accuracy."""
+    for kind in rows.partition_by("dim"):
+        flat = np.frombuffer(b"".join(kind["vector"].to_list()), "<f2").astype(np.float32)
+        lengths = np.linalg.norm(flat.reshape(-1, int(kind["dim"][0])), axis=1)
+        if not (np.abs(lengths - 1) < 2e-3).all():
+            return False
+    return True
+
+
+STAGE = Stage(
+    asset="embeddings",
+    partition="segment",
+    implementation="1",
+    run=run,
+    group="encounters",
+    kinds=("onnx", "deltalake"),
+    description=(
+        "Embeds every encounter twice: its crops, name and summary for identity, its summary for "
+        "search (paper 3.3; appendix A, association)."
+    ),
+    reads=("crops", "descriptions"),
+    roles=("identity_embedder", "text_embedder"),
+    checks={
+        "unique_ids": "A subject has one vector of a kind.",
+        "subjects_exist": "Every vector belongs to an observation.",
+        "unit_vectors": "Every vector is finite and of length 1.",
+    },
+    verify=verify,
+)
