@@ -317,3 +317,45 @@ TABLES: dict[str, Table] = {
 def tables_of(asset: str) -> list[Table]:
     """The tables an asset writes."""
     return [table for table in TABLES.values() if table.asset == asset]
+
+
+def markdown() -> str:
+    """The page docs/tables.md."""
+    lines = [
+        "# Tables",
+        "",
+        "Made by `make docs` from `geb_assets/tables.py`. Times are seconds on the recording clock,",
+        "boxes are pixels of the source frame, ids are strings that sort in time order. Open one with",
+        '`polars.read_delta("geb_home/tables/NAME")`.',
+    ]
+    for table in TABLES.values():
+        lines += [
+            "",
+            f"## {table.name}",
+            "",
+            f"A row is {table.row}. Written by asset `{table.asset}`, partitioned by "
+            f"{' and '.join(table.partition_columns)}, in the order of {', '.join(table.order)}.",
+            "",
+            "| column | type | unit | what it is |",
+            "|---|---|---|---|",
+        ]
+        for column in table.columns:
+            notes = [column.doc]
+            if column.nullable:
+                notes.append("Can be null.")
+            if column.explains:
+                notes.append("Not part of the data version.")
+            lines.append(
+                f"| {column.name} | {_type_name(column.dtype)} | {column.unit} | {' '.join(notes)} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def _type_name(dtype: pl.DataType) -> str:
+    if isinstance(dtype, pl.List):
+        return f"list of {_type_name(dtype.inner)}"  # type: ignore[arg-type]
+    return str(dtype).lower()
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

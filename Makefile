@@ -1,0 +1,57 @@
+# Everything runs in .venv, which `make setup` fills from the package registry.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+STAMP_DEV := $(VENV)/.installed-dev
+SEED ?= 7
+
+.PHONY: demo test test-slow lint typecheck format docs bench ui setup setup-dev clean
+
+setup: $(STAMP)
+setup-dev: $(STAMP_DEV)
+
+$(BIN)/uv:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv
+
+$(STAMP): pyproject.toml | $(BIN)/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e .
+	touch $@
+
+$(STAMP_DEV): pyproject.toml | $(BIN)/uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[dev]"
+	touch $@ $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/geb demo --seed $(SEED)
+
+ui: $(STAMP)
+	$(BIN)/geb ui
+
+test: $(STAMP_DEV)
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(STAMP_DEV)
+	$(BIN)/pytest -m slow
+
+lint: $(STAMP_DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+typecheck: $(STAMP_DEV)
+	$(BIN)/mypy
+
+format: $(STAMP_DEV)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(STAMP)
+	$(BIN)/python -m geb_assets.tables > docs/tables.md
+
+bench: $(STAMP_DEV)
+	$(BIN)/python -m evaluation.bench.association --json
+	$(BIN)/python -m evaluation.bench.writing --json
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
