@@ -16,9 +16,7 @@ def reload_location(home: Home) -> bool:
     path = home.path / "dagster" / UI_FILE
     try:
         address = json.loads(path.read_text())["address"]
-        query = (
-            'mutation { reloadRepositoryLocation(repositoryLocationName: "geb") { __typename } }'
-        )
+        query = "mutation { reloadWorkspace { __typename } }"
         request = urllib.request.Request(
             f"{address}/graphql",
             data=json.dumps({"query": query}).encode(),

@@ -60,7 +60,7 @@ class Table:
 
 
 RECORDING = Column("recording", TEXT, "The recording's name.")
-SEGMENT = Column("segment", TEXT, "The segment: up to an hour of the recording, `ego/d001h13`.")
+SEGMENT = Column("segment", TEXT, "The segment: up to an hour of the recording, `ego/d001-13h`.")
 CLIP = Column("clip", TEXT, "The clip's id.")
 START = Column("start_s", REAL, "Start on the recording clock.", "s")
 END = Column("end_s", REAL, "End on the recording clock.", "s")

@@ -36,6 +36,8 @@ def serve(home: Home, port: int, output: Output) -> None:
     output.say(f"UI: {address}  (end it with Ctrl-C)")
     # A group of its own: the servers below it do not all pass a signal on.
     process = subprocess.Popen(command, env=environment, start_new_session=True)
+    # A service manager ends a service by SIGTERM, a shell's background job never sees SIGINT.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         process.wait()
     except KeyboardInterrupt:
