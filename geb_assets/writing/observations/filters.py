@@ -15,7 +15,7 @@ from geb_assets.writing.entities.separation import box_iou
 from geb_assets.writing.observations.subjects import Subject
 
 _IN_REGION = 0.8
-"""Share of a box that lies in an explicit overlay region."""
+"""Share of a box that lies in an overlay's region when the overlay is what it shows."""
 
 Reason = Literal["brief", "whole frame", "overlay"]
 
@@ -114,8 +114,9 @@ def reasons(
 ) -> list[list[Reason | None]]:
     """Why each group of each clip of a segment is no encounter, or None where it is one.
 
-    An explicit region of `overlay_regions` drops the boxes that lie in it; a proven place
-    drops the small boxes at it, in any clip of the segment.
+    A region of `overlay_regions` and a proven place drop the boxes that lie in them, in any clip
+    of the segment: what an overlay covers is not seen. A place also drops boxes with IoU >=
+    `overlay_iou`.
     """
     places = overlay_places(groups, clips, parameters)
     regions = np.asarray(parameters.overlay_regions, np.float64).reshape(-1, 4)
@@ -137,10 +138,9 @@ def _reason(
     if is_whole_frame(subject, clip, parameters):
         return "whole frame"
     box = _share(subject.median_box, clip)
-    if _mostly_in(box, regions).any():
-        return "overlay"
+    covered = _mostly_in(box, np.concatenate([regions, places])).any()
     at_place = (box_iou(box, places) >= parameters.overlay_iou).any()
-    return "overlay" if at_place and _is_small(subject, clip, parameters) else None
+    return "overlay" if covered or at_place else None
 
 
 def _is_small(subject: Subject, clip: ClipFacts, parameters: Observations) -> bool:

@@ -87,8 +87,8 @@ def mean_appearance(
     wanted: list[tuple[int, int, int]] = []
     for number, subject in enumerate(subjects):
         spaced = np.linspace(0, len(subject) - 1, min(parameters.regroup_crops, len(subject)))
-        for place in np.unique(np.rint(spaced).astype(np.int64)):
-            wanted.append((int(subject.frames[place]), number, int(place)))
+        places = np.unique(np.rint(spaced).astype(np.int64)).tolist()
+        wanted += [(int(subject.frames[place]), number, place) for place in places]
     wanted.sort()
     rows: list[NDArray[np.float32]] = []
     waiting: list[Image] = []

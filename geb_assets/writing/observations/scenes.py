@@ -25,7 +25,7 @@ def scene_frames(
     count = round(last_s - first_s)
     count = min(max(count, parameters.scene_frames_min), parameters.scene_frames_max)
     wanted = np.linspace(first_s, last_s, count)
-    return np.unique(np.abs(stored_s[None, :] - wanted[:, None]).argmin(axis=1))
+    return np.unique(np.round(np.abs(stored_s[None, :] - wanted[:, None]), 6).argmin(axis=1))
 
 
 def scene_boxes(
@@ -39,8 +39,9 @@ def scene_boxes(
     It is the subject's box in the nearest frame (``times`` [n] s, ``boxes`` [n, 4]) that holds it,
     at most ``snap_s`` away; the earlier of two equally near.
     """
-    away = np.abs(times[None, :] - scene_s[:, None])
+    # To the microsecond: two frames as far before as after a time are equally near.
+    away = np.round(np.abs(times[None, :] - scene_s[:, None]), 6)
     nearest = away.argmin(axis=1)
     drawn = boxes[nearest].astype(np.float32)
-    drawn[away[np.arange(len(scene_s)), nearest] > snap_s + 1e-6] = np.nan
+    drawn[away[np.arange(len(scene_s)), nearest] > snap_s] = np.nan
     return np.asarray(drawn, np.float32)
