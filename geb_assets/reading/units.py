@@ -24,7 +24,7 @@ class Unit:
     score: float
     """PageRank times shifted cosine; 0 for a unit that was read out by its time."""
     text: str
-    """Caption, or the observation's summary; empty for a clip."""
+    """Caption, or the observation's summary; a clip has the caption of its 30-second episode."""
     entity: str | None = None
     """The entity of an observation."""
     scale: str | None = None
@@ -76,6 +76,11 @@ class SearchedMemory(Protocol):
 
     @property
     def clock(self) -> Clock: ...
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First start and last end of all it holds, s."""
+        ...
 
     def search(
         self,

@@ -1,0 +1,244 @@
+"""The chat adapter against a local HTTP server that follows a script."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from resources.chat import ChatFailure, Message
+from resources.chat.openai_compatible import ChatSettings, OpenAICompatible, fitted
+
+ASK = [Message("user", ("Who drank?",))]
+
+
+@dataclass
+class Step:
+    """What the server does with one request."""
+
+    status: int = 200
+    body: str | bytes = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    hang_s: float = 0.0
+    cut: bool = False
+
+
+def says(text: str | None) -> Step:
+    return Step(
+        body=json.dumps(
+            {
+                "id": "1",
+                "object": "chat.completion",
+                "created": 0,
+                "model": "m",
+                "choices": [
+                    {
+                        "index": 0,
+                        "finish_reason": "stop",
+                        "message": {"role": "assistant", "content": text},
+                    }
+                ],
+                "usage": {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14},
+            }
+        )
+    )
+
+
+def refuses(status: int, text: str) -> Step:
+    return Step(status, json.dumps({"error": {"message": text, "type": "x"}}))
+
+
+@dataclass
+class Script:
+    steps: list[Step] = field(default_factory=list)
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    url: str = ""
+
+    def chat(self, *steps: Step, **settings: Any) -> OpenAICompatible:
+        self.steps[:] = steps
+        fast = {"backoff_s": 0.01, "timeout_s": 5.0, "retries": 2, **settings}
+        return OpenAICompatible(ChatSettings(base_url=self.url, model="m", **fast))
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    script = Script()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            length = int(self.headers["content-length"])
+            script.requests.append(json.loads(self.rfile.read(length)))
+            script.keys.append(self.headers.get("authorization", ""))
+            step = script.steps.pop(0) if len(script.steps) > 1 else script.steps[0]
+            time.sleep(step.hang_s)
+            if step.cut:
+                self.connection.shutdown(socket.SHUT_RDWR)
+                return
+            body = step.body.encode() if isinstance(step.body, str) else step.body
+            self.send_response(step.status)
+            for name, value in {"content-type": "application/json", **step.headers}.items():
+                self.send_header(name, value)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    script.url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield script
+    server.shutdown()
+    server.server_close()
+
+
+def failure(chat: OpenAICompatible, messages: list[Message] = ASK) -> ChatFailure:
+    with pytest.raises(ChatFailure) as caught:
+        chat.reply(messages)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def test_reply(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEB_CHAT_KEY", "secret")
+    chat = script.chat(says("Tasha."), temperature=0.0, seed=7, extra={"top_k": 20})
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    reply = chat.reply([Message("system", ("Be brief.",)), *ASK], schema=schema, max_tokens=9)
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("Tasha.", 11, 3)
+    [sent] = script.requests
+    assert sent["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Who drank?"},
+    ]
+    assert (sent["temperature"], sent["seed"], sent["top_k"]) == (0.0, 7, 20)
+    assert sent["max_tokens"] == 9
+    assert sent["response_format"]["json_schema"]["schema"] == schema
+    assert script.keys == ["Bearer secret"]
+    assert "secret" not in repr(chat.settings) + str(chat.identity)
+
+
+def test_a_limit_is_waited_out(script: Script) -> None:
+    slow = Step(429, "{}", {"retry-after": "0.02"})
+    assert script.chat(slow, slow, says("yes")).reply(ASK).text == "yes"
+    assert len(script.requests) == 3
+
+
+def test_a_limit_that_does_not_end(script: Script) -> None:
+    error = failure(script.chat(refuses(429, "slow down")))
+    assert (error.kind, error.passing, len(script.requests)) == ("limit", True, 3)
+    assert "429" in str(error)
+
+
+def test_a_server_error_is_tried_again(script: Script) -> None:
+    assert script.chat(refuses(500, "oops"), says("yes")).reply(ASK).text == "yes"
+    error = failure(script.chat(refuses(500, "oops")))
+    assert error.kind == "server"
+    assert "500: " in str(error)
+
+
+def test_a_hang_ends_at_the_timeout(script: Script) -> None:
+    started = time.perf_counter()
+    error = failure(script.chat(Step(hang_s=1.0, body="{}"), timeout_s=0.2, retries=1))
+    assert time.perf_counter() - started < 2
+    assert error.kind == "timeout"
+    assert "chat.timeout_s" in str(error)
+
+
+def test_a_cut_connection(script: Script) -> None:
+    assert script.chat(Step(cut=True), says("yes")).reply(ASK).text == "yes"
+    error = failure(script.chat(Step(cut=True)))
+    assert error.kind == "server"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [Step(body="{not json"), Step(body="[]"), Step(body='{"id": 1}'), says(""), says(None)],
+    ids=["malformed", "list", "no choices", "empty", "null"],
+)
+def test_an_unreadable_reply(script: Script, step: Step) -> None:
+    assert script.chat(step, says("yes")).reply(ASK).text == "yes"
+    error = failure(script.chat(step))
+    assert (error.kind, error.passing) == ("reply", True)
+
+
+def test_a_refused_key_is_not_tried_again(script: Script) -> None:
+    error = failure(script.chat(refuses(401, "bad key")))
+    assert (error.kind, error.passing, len(script.requests)) == ("key", False, 1)
+    assert "GEB_CHAT_KEY" in str(error)
+
+
+def test_an_unknown_model(script: Script) -> None:
+    error = failure(script.chat(refuses(404, "no such model")))
+    assert error.kind == "model"
+    assert "chat.model" in str(error)
+
+
+def test_an_endpoint_that_is_down() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/v1"
+    error = failure(OpenAICompatible(ChatSettings(base_url=url, retries=1, backoff_s=0.01)))
+    assert error.kind == "down"
+    assert url in str(error) and "chat.base_url" in str(error)
+
+
+def jpeg(width: int, height: int) -> bytes:
+    picture = np.full((height, width, 3), 90, np.uint8)
+    return bytes(cv2.imencode(".jpg", picture)[1])
+
+
+def test_pictures_go_as_data_urls_between_the_texts(script: Script) -> None:
+    script.chat(says("yes")).reply([Message("user", ("before", jpeg(1000, 500), "after"))])
+    first, picture, last = script.requests[0]["messages"][0]["content"]
+    assert (first["text"], last["text"]) == ("before", "after")
+    head, _, data = picture["image_url"]["url"].partition(",")
+    assert head == "data:image/jpeg;base64"
+    sent = cv2.imdecode(np.frombuffer(base64.b64decode(data), np.uint8), cv2.IMREAD_COLOR)
+    assert sent is not None and sent.shape == (384, 768, 3)
+
+
+def test_a_picture_that_fits_is_sent_as_it_is() -> None:
+    stored = jpeg(768, 400)
+    assert fitted(stored) == stored
+
+
+def test_refused_pictures(script: Script) -> None:
+    error = failure(
+        script.chat(refuses(400, "this model reads no images")),
+        [Message("user", ("look", jpeg(20, 20)))],
+    )
+    assert (error.kind, len(script.requests)) == ("images", 1)
+
+
+def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEB_CHAT_URL", "http://x/v1")
+    monkeypatch.delenv("GEB_CHAT_MODEL", raising=False)
+    settings = ChatSettings.of_environment()
+    assert (settings.base_url, settings.model) == ("http://x/v1", ChatSettings().model)
+
+
+def test_threads_share_one_chat(script: Script) -> None:
+    chat = script.chat(says("yes"))
+    replies: list[str] = []
+    ask: Callable[[], None] = lambda: replies.append(chat.reply(ASK).text)  # noqa: E731
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert replies == ["yes"] * 4
