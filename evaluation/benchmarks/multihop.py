@@ -1,0 +1,165 @@
+"""MultiHop-EgoQA: 1,080 questions on 360 three-minute clips, with evidence intervals (spec 5.4)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.benchmarks.question import (
+    Faults,
+    Question,
+    read_items,
+    text_of,
+    type_masks,
+    unique,
+)
+from geb_assets.errors import GebError
+
+DURATION_S = 180.0
+"""Length of every clip."""
+
+MERGE_GAP_S = 8
+"""Predicted intervals less than this apart are one interval (released inference code)."""
+
+SEVERAL = 3
+"""`All, >= 3` is over questions with at least this many evidence intervals."""
+
+Seconds = tuple[tuple[int, int], ...]
+"""First and last second of each interval, both inside."""
+
+
+def load(path: str | Path) -> list[Question]:
+    """The questions of ``MultiHop-EgoQA.json``, in its order.
+
+    ``recording`` is the clip (``segment_id``), ``type`` the category, ``evidence`` the inclusive
+    seconds of ``T``, which may be one bare pair. ``answer`` keeps its ``<Tn>`` marks.
+    Raises GebError naming file and question for what is missing or malformed.
+    """
+    file = Path(path)
+    faults = Faults(file)
+    questions: list[Question] = []
+    for place, item in enumerate(read_items(file), 1):
+        with faults.of(str(item.get("sample_id", f"at place {place}"))):
+            questions.append(_question(item))
+    unique([question.id for question in questions], faults)
+    faults.stop()
+    return questions
+
+
+def windows(question: Question) -> list[tuple[float, float]]:
+    """The evidence as spans (start_s, end_s) in which the last second lies: [9, 15] is (9, 16)."""
+    return [(start, end + 1.0) for start, end in question.evidence]
+
+
+def asks_when(question: Question) -> bool:
+    """Whether the reference is only a time (an empty ``<Tn></Tn>``): such answers are not graded,
+    which leaves 724 of the 1,080."""
+    return re.search(r"<T(\d+)></T\d+>", question.answer) is not None
+
+
+def reference(question: Question) -> str:
+    """The reference answer without its ``<Tn>`` marks, as the judge reads it."""
+    return re.sub(r"</?T\d+>", "", question.answer)
+
+
+def masks(questions: Sequence[Question]) -> dict[str, NDArray[np.bool_]]:
+    """The slices of every figure: all, each category, three or more intervals, with a reference."""
+    several = np.array([len(q.evidence) >= SEVERAL for q in questions], dtype=bool)
+    worded = np.array([not asks_when(q) for q in questions], dtype=bool)
+    return type_masks(questions) | {f">= {SEVERAL} intervals": several, "with a reference": worded}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answering model's reply in its three sections."""
+
+    answer: str
+    evidence: Seconds
+    """Empty where the reply gives none that can be read; nothing is ever put in its place."""
+    rationale: str
+
+
+def parse_reply(text: str) -> Reply:
+    """The sections Answer, Evidence and Rationale, each behind its name, with or without ``###``.
+
+    Evidence is one [start, end] or a list of them, whole seconds with start <= end; intervals that
+    overlap or lie less than 8 s apart are merged, as in the released code. Anything else is no
+    evidence.
+    """
+    said = {name: _section(text, name) for name in ("Answer", "Evidence", "Rationale")}
+    return Reply(said["Answer"], parse_evidence(said["Evidence"]), said["Rationale"])
+
+
+def parse_evidence(text: str) -> Seconds:
+    """The intervals of an evidence section, merged; empty where it has none that can be read."""
+    try:
+        value = ast.literal_eval(text.strip()) if len(text) <= _LONGEST else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return ()
+    pairs = _pairs(value)
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(pairs):
+        if merged and start - merged[-1][1] < MERGE_GAP_S:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+_LONGEST = 20_000
+"""Characters of an evidence section beyond which it is not read."""
+
+
+def _section(text: str, name: str) -> str:
+    """What stands behind a section's name, up to the next ``###`` or section."""
+    found = re.search(rf"(?m)^[ \t#*]*{name}\b[ \t*]*:?[ \t*]*", text) or re.search(
+        rf"{name}:[ \t*]*", text
+    )
+    if found is None:
+        return ""
+    rest = text[found.end() :]
+    end = re.search(r"###|(?m:^[ \t#*]*(?:Question|Answer|Evidence|Rationale)\b[ \t*]*:)", rest)
+    return rest[: end.start() if end else len(rest)].strip()
+
+
+def _pairs(value: object) -> Seconds:
+    """One pair or a list of pairs of whole seconds, start <= end; empty for anything else."""
+    if not isinstance(value, list | tuple) or not value:
+        return ()
+    listed = [value] if isinstance(value[0], int) else value
+    pairs = tuple(tuple(pair) if isinstance(pair, list | tuple) else () for pair in listed)
+    whole = all(
+        len(pair) == 2
+        and all(isinstance(t, int) and not isinstance(t, bool) for t in pair)
+        and pair[0] <= pair[1]
+        for pair in pairs
+    )
+    return tuple((pair[0], pair[1]) for pair in pairs) if whole else ()
+
+
+def _question(item: dict[str, Any]) -> Question:
+    name = item.get("sample_id")
+    if isinstance(name, bool) or not isinstance(name, int | str) or str(name) == "":
+        raise GebError("field 'sample_id' is missing; take it from the released file")
+    evidence = _pairs(item.get("T"))
+    if not evidence:
+        raise GebError(f"evidence T {item.get('T')!r:.60} is no list of whole [start, end] seconds")
+    outside = any(start < 0 or end > DURATION_S for start, end in evidence)
+    return Question(
+        id=str(name),
+        question=text_of(item, "Q"),
+        choices={},
+        answer=text_of(item, "A"),
+        at=None,
+        type=text_of(item, "category"),
+        recording=str(item.get("segment_id", "")),
+        evidence=tuple((float(start), float(end)) for start, end in evidence),
+        oddities=("evidence outside the clip",) if outside else (),
+    )
