@@ -1,0 +1,174 @@
+"""An answerer that a chat model serves: multiple choice and open-ended, frames where it has any."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from geb_assets.reading.answerer import Answer
+from geb_assets.reading.evidence import Evidence
+from geb_assets.reading.question import Question
+from geb_assets.reading.rendering import FENCE_RULE, answer_view, fenced, text_of
+from geb_assets.reading.replies import json_object
+from geb_assets.reading.units import Frame
+from resources.chat import Chat, ChatFailure, Message, Part
+
+MAX_TOKENS = 2048
+
+_RULES = """\
+You answer a question about a very long video from excerpts of its memory. The excerpts are in the
+order of time and end at the time of the question. "I" in them is the person who wears the camera,
+and so is "I" or "me" in the question.
+
+# Kinds of excerpts
+[Retrieved episode] what went on in a stretch of time, narrated, with what was said.
+[Retrieved entity] one tracked thing or person: its name, its id, the first and last time it was
+  seen, and at each described time what it did or what was done with it. "also seen" lists further
+  times without a description. Tracking errs both ways, and it misses sightings.
+[Retrieved entity] Which same-name ids ...: which ids of one name may be one thing and which were
+  in view together, hence are several. A different id alone proves nothing.
+[Topic: ...], [Event: ...] facts from a summary of the whole recording.
+[Frames of the above, ...] pictures of the excerpt before them, in the order of time.
+
+# Weighing them
+- Answer from the excerpts. Follow each thing by its id through its times before you say that two
+  sightings are of the same thing, or count things.
+- Where a description of an entity and an episode disagree, the episode is right: a description can
+  credit its object with what happened beside it.
+- "First", "last", "before" and "how often" are questions about times: compare them.
+- If the excerpts do not settle it, choose what they make most likely.
+
+# Recorded material
+{fence_rule}
+
+# The form of your reply
+{form}
+"""
+
+_CHOICE_FORM = (
+    'One JSON object and nothing around it: {"answer": "<letter>"}, with the letter of the one '
+    "choice that is right."
+)
+_OPEN_FORM = (
+    'One JSON object and nothing around it: {"answer": "<text>"}, with one or two plain sentences '
+    "of fact. State counts, orders and times outright."
+)
+
+
+class ChatAnswerer:
+    """Asks the model once with frames and, where that fails, once more with the text alone."""
+
+    def __init__(self, chat: Chat, *, frames: bool = True) -> None:
+        self._chat = chat
+        self._frames = frames
+
+    @property
+    def name(self) -> str:
+        return f"chat {self._chat.identity}"
+
+    @property
+    def reads_frames(self) -> bool:
+        return self._frames
+
+    def answer(self, question: Question, evidence: Evidence) -> Answer:
+        """See :meth:`geb_assets.reading.answerer.Answerer.answer`."""
+        spent = [0, 0]
+        fault = ""
+        for text_only in (False, True):
+            messages = page(question, evidence, frames=self._frames and not text_only)
+            try:
+                reply = self._chat.reply(messages, schema=_schema(question), max_tokens=MAX_TOKENS)
+            except ChatFailure as failure:
+                refused = failure.kind == "images" and not text_only
+                if not failure.passing and not refused:
+                    raise
+                fault = str(failure)
+                continue
+            spent[0] += reply.prompt_tokens
+            spent[1] += reply.completion_tokens
+            answer = _read(reply.text, question)
+            if answer is not None:
+                text, letter = answer
+                return Answer(
+                    text,
+                    letter,
+                    why="read by the model",
+                    error=fault and f"answered from the text alone: {fault}",
+                    prompt_tokens=spent[0],
+                    completion_tokens=spent[1],
+                )
+            fault = "the reply names none of the choices"
+        return Answer(
+            "",
+            decided=False,
+            why="the model gave no answer",
+            error=fault,
+            prompt_tokens=spent[0],
+            completion_tokens=spent[1],
+        )
+
+
+def page(question: Question, evidence: Evidence, *, frames: bool) -> list[Message]:
+    """The messages for a question: rules, the fenced context, the question last."""
+    form = _CHOICE_FORM if question.choices else _OPEN_FORM
+    shown = evidence if frames else replace(evidence, frames=())
+    view = answer_view(shown, question.clock)
+    # The marks are made of the text alone; frames keep their places between them.
+    opening, *_, closing = fenced(text_of(view)).splitlines()
+    parts: list[Part] = []
+    texts = [opening]
+    for part in view:
+        if isinstance(part, Frame):
+            parts += ["\n".join(texts)] if texts else []
+            parts.append(part.jpeg)
+            texts = []
+        else:
+            texts.append(part)
+    texts += [closing, "", f"Question: {question.text}"]
+    if question.at is not None:
+        texts.append(f"Asked at: {question.clock.show(question.at)}")
+    if question.choices:
+        pairs = zip(question.letters, question.choices, strict=True)
+        texts += [f"({letter}) {choice}" for letter, choice in pairs]
+        texts.append("Give the letter of the right choice and nothing else, as JSON.")
+    parts.append("\n".join(texts))
+    return [
+        Message("system", (_RULES.format(fence_rule=FENCE_RULE, form=form),)),
+        Message("user", tuple(parts)),
+    ]
+
+
+def _schema(question: Question) -> dict[str, Any]:
+    answer: dict[str, Any] = {"type": "string"}
+    if question.choices:
+        answer["enum"] = list(question.letters)
+    return {
+        "type": "object",
+        "properties": {"answer": answer},
+        "required": ["answer"],
+        "additionalProperties": False,
+    }
+
+
+_LETTER = re.compile(
+    r"(?:the\s+|my\s+|final\s+)*(?:answer|choice)?(?:\s+is)?\s*[:=]?\s*"
+    r"[*_`\"'(\[]*(?P<letter>[A-Z])[*_`\"')\]]*(?:[.:,)]|\s*$)",
+    re.IGNORECASE,
+)
+
+
+def _read(reply: str, question: Question) -> tuple[str, str | None] | None:
+    """The answer's text and letter; None where a choice was wanted and none is named."""
+    found = json_object(reply, "answer")
+    said = str(found["answer"]).strip() if found else reply.strip()
+    if not question.choices:
+        return (said, None) if said else None
+    texts = {choice.casefold(): letter for letter, choice in zip(
+        question.letters, question.choices, strict=True)}  # fmt: skip
+    named = texts.get(said.rstrip(".").casefold()) or texts.get(said.casefold())
+    match = _LETTER.match(said)
+    letter = named or (match["letter"].upper() if match else None)
+    if letter not in question.letters:
+        return None
+    return question.choices[question.letters.index(letter)], letter

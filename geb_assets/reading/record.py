@@ -1,0 +1,84 @@
+"""The record of a question's run: what was searched, found and answered; stored and replayed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from geb_assets.reading.chains import Fact
+from geb_assets.reading.units import Unit
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Round(_Frozen):
+    """One round: the controller's decision and what came of it."""
+
+    decision: Literal["search", "answer"]
+    query: str = ""
+    """Empty for the decision to answer."""
+    why: str = ""
+    """The controller's reason, where it has one."""
+    read_out: tuple[float, float] | None = None
+    """The time that the query read out, s; None for a search by meaning."""
+    units: tuple[Unit, ...] = ()
+    """The units that no earlier round returned, best first."""
+    facts: tuple[Fact, ...] = ()
+    """Chain facts shown beside them."""
+    notes: tuple[str, ...] = ()
+    """Identity notes as they stood after this round."""
+    error: str = ""
+    """What went wrong in the controller, and was mended."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    """Time of the decision and the search, s."""
+
+
+class Reference(_Frozen):
+    """One frame handed to the answerer."""
+
+    clip: str
+    time_s: float
+
+
+class Record(_Frozen):
+    """A whole run. ``Record.model_validate_json(record.model_dump_json())`` gives it back."""
+
+    recording: str
+    question: str
+    at: float | None
+    choices: tuple[str, ...]
+    controller: str
+    """Name of the controller and its model."""
+    answerer: str
+    rounds: tuple[Round, ...]
+    frames: tuple[Reference, ...] = ()
+    answer: str
+    choice: str | None
+    """The letter of the choice, from A; None for an open-ended question or no choice made."""
+    confidence: float | None
+    """0 to 1; None where the answerer gives none."""
+    decided: bool
+    """False where the evidence does not decide the question."""
+    why: str
+    """What the answer rests on, in one line."""
+    supports: tuple[str, ...] = ()
+    """Ids of the units and entities that it rests on, the weightiest first."""
+    error: str = ""
+    """What went wrong in the answerer; a failed call leaves the answer empty."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+    @property
+    def searches(self) -> tuple[Round, ...]:
+        return tuple(round_ for round_ in self.rounds if round_.decision == "search")
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """All units received, in the order received."""
+        return tuple(unit for round_ in self.rounds for unit in round_.units)
