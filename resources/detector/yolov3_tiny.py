@@ -14,7 +14,12 @@ from geb_assets.errors import GebError
 from resources.detector import Detections
 from resources.identity import ModelIdentity
 from resources.images import Image
-from resources.packages import COCO_NAMES, YOLOV3_TINY_CFG, YOLOV3_TINY_WEIGHTS, fetch_all
+from resources.packages import (
+    COCO_NAMES,
+    YOLOV3_TINY_CFG,
+    YOLOV3_TINY_WEIGHTS,
+    fetch_all,
+)
 
 _LOWEST = 0.02
 
@@ -86,5 +91,17 @@ class Yolov3Tiny:
         boxes, scores, labels = boxes[kept], scores[kept], labels[kept]
         order = np.lexsort((labels, *boxes.T[::-1], -scores))
         return Detections(
-            boxes[order], scores[order], tuple(names[int(label)] for label in labels[order])
+            boxes[order],
+            scores[order],
+            tuple(names[int(label)] for label in labels[order]),
         )
+
+
+def _squared(frame: Image, left: int, top: int) -> Image:
+    """The frame amid a gray square, as the network was trained: a stretched one finds far less."""
+    side = max(frame.shape[:2])
+    if frame.shape[0] == frame.shape[1]:
+        return frame
+    square = np.full((side, side, 3), 127, np.uint8)
+    square[top : top + frame.shape[0], left : left + frame.shape[1]] = frame
+    return square
