@@ -97,8 +97,8 @@ def _in_text(
     tokens = _TOKEN.findall(line.text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     lower = [word.lower() for word in tokens]
     spans = _spans(lower, label)
-    if not spans:
-        return []
+    if not spans or (label == PERSON and line.kind == "transcript"):
+        return []  # people talk of people who are elsewhere
     verbs = [_verb(lower, place) for place in range(len(lower))]
     clauses = _clauses(lower, verbs)
     found = []

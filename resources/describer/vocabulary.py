@@ -144,8 +144,13 @@ def shown(label: str) -> str:
 
 
 def nouns(label: str) -> tuple[str, ...]:
-    """The nouns, singular and plural, that name a shown label."""
+    """The nouns, singular and plural, that name a shown label.
+
+    Of a person the singular alone: `people` are never the one in view.
+    """
     singular = NOUNS.get(label, (label,))
+    if label == PERSON:
+        return singular
     return tuple(dict.fromkeys([*singular, *(plural(noun) for noun in singular)]))
 
 

@@ -192,6 +192,7 @@ def test_which_lines_state_a_step(label: str, text: str, handled: bool) -> None:
         ("cup", "I cupped my hands"),
         ("bear", "my teddy bear"),
         ("person", "I talk to Shure"),
+        ("person", "We'll invite a few people."),
     ],
 )
 def test_which_lines_name_something_else(label: str, text: str) -> None:
@@ -200,6 +201,7 @@ def test_which_lines_name_something_else(label: str, text: str) -> None:
 
 def test_dialogue_states_no_step() -> None:
     assert read("I pick up the cup", "cup", kind="transcript") == [(True, False)]
+    assert read("That man again!", "person", kind="transcript") == []
 
 
 def test_a_rival_makes_a_bare_name_doubtful_and_a_colour_settles_it() -> None:
