@@ -1,0 +1,1 @@
+"""The demonstration recording: a rendered video with its truth, and the score against it."""
