@@ -210,27 +210,37 @@ def ours(data: Recording) -> NDArray[np.int64]:
 
 
 def _timed(
-    name: str, run: Callable[[Recording], NDArray[np.int64]], data: Recording
+    name: str,
+    run: Callable[[Recording], NDArray[np.int64]],
+    data: Recording,
+    *,
+    repeats: int = 1,
 ) -> tuple[NDArray[np.int64], float]:
+    """The answer, and the median seconds of some repeats."""
     print(f"{name}: {len(data.vectors)} observations ...", file=sys.stderr, flush=True)
-    start = time.perf_counter()
-    answer = run(data)
-    seconds = time.perf_counter() - start
-    print(f"{name}: {seconds:.2f} s", file=sys.stderr, flush=True)
-    return answer, seconds
+    seconds: list[float] = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        answer = run(data)
+        seconds.append(time.perf_counter() - start)
+    print(f"{name}: {np.median(seconds):.2f} s", file=sys.stderr, flush=True)
+    return answer, float(np.median(seconds))
 
 
 def measure(observations: int, dim: int, limit: int, seed: int) -> dict[str, object]:
-    """All three on the same recording; the loop over entities on its first `limit` observations."""
+    """All three on the same recording; the loop over entities on its first `limit` observations.
+
+    `ratio` is of those first observations, `ratio_matvec` of all. The loops run once; `associate`,
+    which is over soon, runs three times and its median counts.
+    """
     data = synthetic(observations, dim, seed=seed)
-    ours(
-        data.first(2 * PER_CLIP)
-    )  # Threads and caches of the linear algebra warm up outside the clock.
-    entity, seconds = _timed("associate", ours, data)
+    # Threads and caches of the linear algebra warm up outside the clock.
+    ours(data.first(2 * PER_CLIP))
+    entity, seconds = _timed("associate", ours, data, repeats=3)
     matvec, seconds_matvec = _timed("matvec", by_matvec, data)
     limit = min(limit, observations)
     part = data.first(limit)
-    seconds_part = seconds if limit == observations else _timed("associate", ours, part)[1]
+    _, seconds_part = _timed("associate", ours, part, repeats=3)
     looped, seconds_entities = _timed("entities", over_entities, part)
     sizes = np.bincount(entity)
     return {

@@ -105,8 +105,8 @@ AWAY: Box = (5, 5, 7, 7)
 @pytest.mark.parametrize(
     ("apart", "shared", "proven"),
     [(2, 2, False), (3, 3, True), (2, 3, True), (1, 3, False), (4, 6, True), (3, 6, False)]
-    + [(2 * n, 3 * n, True) for n in (7, 33, 100)]
-    + [(2 * n - 1, 3 * n, False) for n in (7, 33, 100)],
+    + [(2 * n, 3 * n, True) for n in (7, 33, 1000)]
+    + [(2 * n - 1, 3 * n, False) for n in (7, 33, 1000)],
 )
 def test_two_thirds_of_at_least_three_shared_frames(apart: int, shared: int, proven: bool) -> None:
     still = {f: HERE for f in range(shared)}
