@@ -102,6 +102,8 @@ def _movements(
     called = text_of(thing, "name")
     rows = []
     for track in thing["tracks"]:
+        if not isinstance(track, dict) or not track.get("track_id"):
+            raise GebError("has a track without an id; take it from the released file")
         ((start, end),) = pairs_of([track.get("time_segment")], "time_segment")
         rows.append((video, name, called, base_name(called), str(track["track_id"]), start, end))
     return rows
