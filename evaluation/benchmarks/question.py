@@ -92,6 +92,17 @@ def type_masks(questions: Sequence[Question]) -> dict[str, NDArray[np.bool_]]:
     return masks | {str(kind): kinds == kind for kind in sorted(set(kinds)) if kind}
 
 
+def outside(questions: Sequence[Question], start_s: float, end_s: float) -> tuple[str, ...]:
+    """Ids of the questions that cannot be of a recording from start_s to end_s: asked before it
+    begins, or with evidence that lies wholly before or behind it."""
+    return tuple(
+        question.id
+        for question in questions
+        if (question.at is not None and question.at < start_s)
+        or any(end < start_s or start > end_s for start, end in question.evidence)
+    )
+
+
 def read_json(path: Path) -> Any:
     """The file's content; raises GebError where it is missing, cut off or not JSON."""
     try:

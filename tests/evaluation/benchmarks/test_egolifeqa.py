@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluation.benchmarks import egolifeqa
-from evaluation.benchmarks.question import Question, survey
+from evaluation.benchmarks.question import Question, outside, survey
 from evaluation.metrics.evidence import evidence_hit
 from geb_assets.errors import GebError
 
@@ -255,6 +255,16 @@ def test_masks_hold_the_types_and_the_wide_windows() -> None:
         "TaskMaster": [False, False, True],
         "without 50, 249, 250, 279": [False, True, False],
     }
+
+
+def test_questions_of_another_recording_are_told() -> None:
+    questions = [
+        Question("before", "?", {}, "", 5.0),
+        Question("inside", "?", {}, "", 20.0, evidence=((12.0, 12.0),)),
+        Question("asked later", "?", {}, "", 90.0, evidence=((1.0, 15.0),)),
+        Question("elsewhere", "?", {}, "", None, evidence=((12.0, 12.0), (70.0, 80.0))),
+    ]
+    assert outside(questions, 10.0, 60.0) == ("before", "elsewhere")
 
 
 def egolife() -> Path:
