@@ -53,10 +53,9 @@ _MOTORBIKE = (
     (496, 380), (350, 415), (331, 432), (315, 410), (240, 395), (198, 405), (150, 375), (122, 320),
     (122, 270), (135, 235),
 )  # fmt: skip
-_CUP = (
-    (169, 112), (175, 60), (215, 25), (289, 16), (360, 28), (402, 70), (409, 115), (400, 170),
-    (385, 225), (375, 250), (340, 265), (290, 300), (250, 300), (230, 305), (205, 300), (200, 275),
-    (205, 245), (190, 210), (175, 165),
+_CUP_BODY = (
+    (170, 125), (180, 170), (195, 215), (205, 245), (200, 275), (205, 300), (230, 305), (250, 300),
+    (290, 300), (340, 265), (375, 250), (385, 225), (400, 170), (408, 125),
 )  # fmt: skip
 
 
@@ -93,13 +92,16 @@ def make_cutouts(
     OpenCV hue units (half degrees) around red and around blue.
     """
     coffee = pictures["coffee.png"]
-    saucer = _ellipse(coffee, (278, 225), (203, 165)) | _ellipse(coffee, (289, 112), (120, 96))
+    rim = _ellipse(coffee, (289, 112), (119, 95))
+    saucer = _ellipse(coffee, (278, 225), (203, 165))
     horse = pictures["horse.png"]
     # The silhouette is lifted from pure black: nothing in a lit room is.
     silhouette = np.asarray(np.maximum(horse, 18), np.uint8)
     return {
-        "cup with saucer": _cutout(_glaze(coffee, red_shift), saucer),
-        "dotted cup": _cutout(_dotted_cup(coffee, 108 + blue_shift), _polygon(coffee, _CUP), True),
+        "cup with saucer": _cutout(_glaze(coffee, red_shift), saucer | rim),
+        "dotted cup": _cutout(
+            _dotted_cup(coffee, 108 + blue_shift), _polygon(coffee, _CUP_BODY) | rim, mirrored=True
+        ),
         "cat": _cutout(pictures["chelsea.png"], _rounded(pictures["chelsea.png"], 40)),
         "astronaut": _cutout(
             pictures["astronaut.png"], _polygon(pictures["astronaut.png"], _ASTRONAUT)

@@ -60,7 +60,7 @@ class Visit:
 
 SUBJECTS = (
     Subject("red cup", "cup", "the red cup", "cup with saucer", 245, "table"),
-    Subject("blue cup", "cup", "the blue cup", "dotted cup", 200, "table"),
+    Subject("blue cup", "cup", "the blue cup", "dotted cup", 212, "table"),
     Subject("cat", "cat", "the cat", "cat", 235, "table", moves=True),
     Subject("astronaut", "person", "the astronaut", "astronaut", 192, "floor", moves=True),
     Subject("cameraman", "person", "the cameraman", "cameraman", 205, "floor", moves=True),
