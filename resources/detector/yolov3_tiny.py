@@ -78,12 +78,16 @@ class Yolov3Tiny:
 
     def _detect_one(self, frame: Image) -> Detections:
         model, names = self._loaded
-        classes, confidence, rects = model.detect(frame, self._min_confidence, self._nms_iou)
+        height, width = frame.shape[:2]
+        left, top = max(height - width, 0) // 2, max(width - height, 0) // 2
+        classes, confidence, rects = model.detect(
+            _squared(frame, left, top), self._min_confidence, self._nms_iou
+        )
         if len(rects) == 0:
             return Detections.none()
-        height, width = frame.shape[:2]
         boxes = np.asarray(rects, np.float32).reshape(-1, 4)
         boxes[:, 2:] += boxes[:, :2]
+        boxes -= np.array([left, top, left, top], np.float32)
         np.clip(boxes, 0, np.array([width, height, width, height], np.float32), out=boxes)
         scores = np.asarray(confidence, np.float32).reshape(-1)
         labels = np.asarray(classes).reshape(-1)

@@ -91,3 +91,16 @@ def test_low_scores_are_not_lost(models: Path, scenes: list[Image]) -> None:
 def test_impossible_settings_are_refused(models: Path, wrong: dict[str, float]) -> None:
     with pytest.raises(GebError, match=next(iter(wrong))):
         Yolov3Tiny(models, **wrong)  # type: ignore[arg-type]
+
+
+def test_a_wide_frame_is_not_stretched(models: Path, scenes: list[Image]) -> None:
+    """Boxes of a wide or tall frame are those of its middle, moved."""
+    detector = Yolov3Tiny(models)
+    square = np.full((640, 640, 3), 127, np.uint8)
+    square[80:560] = scenes[0]
+    (wide,), (padded,) = detector.detect([scenes[0]]), detector.detect([square])
+    np.testing.assert_allclose(wide.boxes[0] + [0, 80, 0, 80], padded.boxes[0], atol=1)
+    tall = np.ascontiguousarray(scenes[0][:, 160:480])
+    (found,) = detector.detect([tall])
+    assert found.labels[0] == "cat"
+    np.testing.assert_allclose(found.boxes[0] + [160, 0, 160, 0], wide.boxes[0], atol=40)
