@@ -119,7 +119,7 @@ class Observations(Section):
     overlay_min_clips: Count = 3
     """Fewest clips of a segment for the automatic rule (9.5)."""
     overlay_still_iou: Fraction = 0.95
-    """IoU of first and last box of a track that stands still (9.5)."""
+    """Median IoU of a still track's boxes with their median box (9.5)."""
     overlay_max_area: Fraction = 0.05
     """Largest overlay, as a share of the frame (9.5)."""
     overlay_motion_px: Positive = 2.0

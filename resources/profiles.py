@@ -138,6 +138,13 @@ EMBEDDED = Profile(
     },
     parameters={
         "clips": {"sample_fps": 5.0},
+        # The detector's boxes jitter; its picture features score high between unlike things.
+        "observations": {
+            "regroup_floor": 0.75,
+            "regroup_match": 0.83,
+            "overlay_iou": 0.8,
+            "overlay_still_iou": 0.85,
+        },
         "embeddings": {"picture_weight": 1.0},
         "association": {"theta_cons": 0.70, "theta_match": 0.80},
     },

@@ -14,22 +14,12 @@ from typing import Any
 import click
 from rich.table import Table as RichTable
 
-from geb_assets.cli.output import Output
+from geb_assets.cli.group import Group
+from geb_assets.cli.output import Output, one_line
 from geb_assets.errors import GebError
 from geb_assets.home import Home
 
 _PATHS = click.Path(path_type=Path)
-
-
-class _Geb(click.Group):
-    """Turns what the user can mend into one plain line and exit code 1."""
-
-    def invoke(self, context: click.Context) -> Any:
-        try:
-            return super().invoke(context)
-        except KeyboardInterrupt:
-            click.echo("geb: interrupted; the same command goes on from here", err=True)
-            sys.exit(130)
 
 
 def _command(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,13 +37,23 @@ def _command(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(run)
 
 
-@click.group(cls=_Geb, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="grounded-entity-biographies", prog_name="geb")
 def main() -> None:
     """A long-video memory that follows each physical thing and person through days of video.
 
     Everything lives in the folder that GEB_HOME names (default ./geb_home).
     """
+
+
+@main.command()
+@click.option("--seed", type=click.IntRange(min=0), default=7, show_default=True)
+@_command
+def demo(output: Output, seed: int) -> None:
+    """Render a video of two days, build its memory, and score it against the truth."""
+    from geb_assets.cli.demo import demonstrate
+
+    output.result(demonstrate(output, seed))
 
 
 @main.command()
@@ -145,7 +145,7 @@ def build(output: Output, recordings: Sequence[str], to: str | None) -> None:
         built = build_stale(home, recordings=list(recordings) or None, to=to, tell=tell)
     if built.faults:
         for fault in built.faults[1:]:
-            output.errors.print(f"geb: {fault}", markup=False)
+            output.errors.print(f"geb: {one_line(fault)}", markup=False)
         output.fail(built.faults[0])
         sys.exit(1)
     if not built.ran:
