@@ -1,0 +1,163 @@
+"""A recording's tables in a home, as a memory reads them, and the index kept beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+from geb_assets.reading.dense import VectorRows
+from geb_assets.reading.index import FORMAT, Index, facts_of
+from geb_assets.reading.rows import COLUMNS, VECTORS, vectors_of
+from geb_assets.reading.settings import SearchSettings
+from geb_assets.reading.variants import Variant
+from geb_assets.tables import TABLES
+
+if TYPE_CHECKING:
+    from geb_assets.lineage import Planner
+    from resources.embedder import TextEmbedder
+
+
+@dataclass(frozen=True)
+class Source:
+    """One recording of one home."""
+
+    home: Home
+    recording: str
+    planner: Planner
+
+    @classmethod
+    def of(cls, home: Home, recording: str) -> Source:
+        """Raises GebError where the recording does not exist, or its memory is missing or stale."""
+        # The stages bring the whole writing half with them: not before they are needed.
+        from geb_assets.stages import STAGES
+
+        planner = home.planner(STAGES)
+        planner.registry.recording(recording)
+        source = cls(home, recording, planner)
+        source._require_current()
+        return source
+
+    def _tables(self) -> list[str]:
+        return [*COLUMNS, *VECTORS]
+
+    def _require_current(self) -> None:
+        needed: set[str] = set()
+        waiting = [TABLES[table].asset for table in self._tables()]
+        while waiting:
+            asset = waiting.pop()
+            if asset not in needed:
+                needed.add(asset)
+                waiting += self.planner.stages[asset].upstream
+        build = f"run: geb build {self.recording}"
+        if ("graph", self.recording) not in self.planner.entries:
+            raise GebError(f"the memory of {self.recording} is not built; {build}")
+        for step in self.planner.plan([self.recording]):
+            if step.asset in needed and step.state == "stale" and not self._only_failed(step):
+                raise GebError(
+                    f"the memory of {self.recording} is stale: {step.asset} of {step.partition} "
+                    f"({step.why}); {build}"
+                )
+
+    def _only_failed(self, step: Any) -> bool:
+        """Whether a partition is as it should be but for failed model calls, which a rerun makes:
+        its memory can be searched."""
+        entry = self.planner.entries.get((step.asset, step.partition))
+        stage = self.planner.stages[step.asset]
+        return (
+            entry is not None
+            and self.planner.missing(stage, step.partition) is None
+            and self.planner.expected(stage, step.partition).fingerprint == entry.fingerprint
+        )
+
+    def text_embedder(self) -> TextEmbedder:
+        """The model that made the memory's text vectors."""
+        stage = self.planner.stages["embeddings"]
+        section = self.planner.section(stage, self.recording)
+        embedder: TextEmbedder = self.planner.profile.roles["text_embedder"](
+            self.home.models, section
+        )
+        return embedder
+
+    def index(self, variant: Variant, settings: SearchSettings) -> Index:
+        """The index of the tables as they are now, written first where there is none."""
+        shelf = self.home.cache / "index" / self.recording
+        facts = {
+            "versions": self._versions(),
+            "variant": asdict(variant),
+            "tokens": settings.tokens,
+        }
+        folder = shelf / _digest({"format": FORMAT, **facts})
+        if facts_of(folder) is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            frames = variant.apply(self._frames())
+            Index.write(
+                folder,
+                frames,
+                variant.vectors(VectorRows(self._vectors("text"))),
+                VectorRows(self._vectors("visual")),
+                settings,
+                facts,
+            )
+            _drop_older(shelf, facts["versions"])
+        return Index.open(folder, settings)
+
+    def frames_of(self) -> Callable[[str], pl.DataFrame]:
+        """Clip to its stored frames (time_s, jpeg), in time order."""
+        store, recording = self.home.store, self.recording
+
+        def stored(clip: str) -> pl.DataFrame:
+            rows = store.scan("frames", recording=recording).filter(pl.col("clip") == clip)
+            return rows.select("time_s", "jpeg").sort("time_s").collect()
+
+        return stored
+
+    def _partitions(self, table: str) -> list[str]:
+        return self.planner.partitions(self.planner.stages[TABLES[table].asset], self.recording)
+
+    def _versions(self) -> dict[str, str]:
+        """``table|partition`` to data version, of all that the index is made from."""
+        return {
+            f"{table}|{partition}": self.planner.entries[TABLES[table].asset, partition].versions[
+                table
+            ]
+            for table in self._tables()
+            for partition in self._partitions(table)
+        }
+
+    def _frames(self) -> dict[str, pl.DataFrame]:
+        store = self.home.store
+        lazy = [
+            store.scan(table, recording=self.recording).select(columns)
+            for table, columns in COLUMNS.items()
+        ]
+        return dict(zip(COLUMNS, pl.collect_all(lazy), strict=True))
+
+    def _vectors(self, kind: str) -> list[pl.LazyFrame]:
+        """One part a partition, so that a week's vectors are never in memory at once."""
+        store = self.home.store
+        return [
+            vectors_of(store.scan(table, **{TABLES[table].partition: partition}), table, kind)
+            for table in VECTORS
+            for partition in self._partitions(table)
+        ]
+
+
+def _digest(facts: Any) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _drop_older(shelf: Path, versions: Any) -> None:
+    """Removes indexes of other versions of the tables; who still has one mapped keeps it."""
+    for folder in shelf.iterdir():
+        facts = facts_of(folder)
+        if facts is not None and facts["versions"] != versions:
+            shutil.rmtree(folder, ignore_errors=True)
