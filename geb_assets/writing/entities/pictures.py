@@ -34,7 +34,9 @@ def similarity_plot(explanation: Explanation, rule: Rule) -> bytes:
     middle.axvline(rule.theta_match, color="C0", linestyle="--")
     middle.set(title="Share with a reference at or above", xlabel="theta_match", ylim=(0, 1))
     sizes = np.bincount(explanation.entity) if len(explanation.entity) else np.zeros(1, np.int64)
-    right.hist(sizes, bins=np.arange(0.5, max(10, sizes.max()) + 1).tolist(), log=True)
+    right.hist(sizes, bins=np.arange(0.5, max(10, sizes.max()) + 1).tolist())
+    if len(sizes) > 100:
+        right.set_yscale("log")
     right.set(title="Encounters per biography", xlabel="encounters", ylabel="biographies")
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=72)
