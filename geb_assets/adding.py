@@ -85,7 +85,13 @@ def add_videos(
         parameters=parameters,
     )
     _check_parameters(home.registry(), parameters)
-    edit(home.path, lambda registry: _with(registry, name, recording))
+
+    def change(registry: Registry) -> Registry:
+        if registry.recordings.get(name) != known:
+            raise GebError(f"recording '{name}' was changed meanwhile; run the command again")
+        return _with(registry, name, recording)
+
+    edit(home.path, change)
     return Added(len(fresh), counted, tuple(notes))
 
 
@@ -94,9 +100,7 @@ def set_parameters(home: Home, name: str, assignments: Mapping[str, Any]) -> Non
 
     Raises GebError for an unknown parameter or a value out of range.
     """
-    registry = home.registry()
-    recording = registry.recording(name)
-    parameters = {k: dict(v) for k, v in recording.parameters.items()}
+    values: dict[str, dict[str, Any]] = {}
     for assignment, value in assignments.items():
         section, dot, parameter = assignment.partition(".")
         if not dot or section not in SECTIONS:
@@ -104,10 +108,18 @@ def set_parameters(home: Home, name: str, assignments: Mapping[str, Any]) -> Non
                 f"no parameter '{assignment}'; write SECTION.NAME=VALUE with a section of "
                 f"{', '.join(SECTIONS)}"
             )
-        parameters.setdefault(section, {})[parameter] = value
-    _check_parameters(registry, parameters)
-    changed = recording.model_copy(update={"parameters": parameters})
-    edit(home.path, lambda now: _with(now, name, changed))
+        values.setdefault(section, {})[parameter] = value
+
+    def change(registry: Registry) -> Registry:
+        recording = registry.recording(name)
+        parameters = {k: dict(v) for k, v in recording.parameters.items()}
+        for section, own in values.items():
+            parameters.setdefault(section, {}).update(own)
+        _check_parameters(registry, parameters)
+        return _with(registry, name, recording.model_copy(update={"parameters": parameters}))
+
+    home.registry().recording(name)  # a home without it stays untouched
+    edit(home.path, change)
 
 
 def _with(registry: Registry, name: str, recording: Recording) -> Registry:

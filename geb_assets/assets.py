@@ -52,7 +52,7 @@ def stage_asset(
     def compute(context: dg.AssetExecutionContext) -> Iterator[Any]:
         home: Home = context.resources.home
         try:
-            outcome = run_partition(home, stages, stage, context.partition_key, context.run_id)
+            outcome = run_partition(home, stages, stage, context.partition_key, context.run.run_id)
         except InvariantBroken as error:
             yield from _check_results(stage, error.findings)
             raise dg.Failure(str(error), allow_retries=False) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,15 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from filelock import FileLock, Timeout
+from dagster._core.errors import DagsterExecutionInterruptedError
+from dagster._core.storage.dagster_run import IN_PROGRESS_RUN_STATUSES
 
 from geb_assets.assets import RECORDING_TAG, recording_of, stage_asset
-from geb_assets.errors import GebError
+from geb_assets.errors import GebError, refusal
+from geb_assets.forgetting import drop_orphans
 from geb_assets.home import Home
 from geb_assets.lineage import Planner, Step
 from geb_assets.partitions import Partitions
+from geb_assets.registry import Registry
 from geb_assets.stage import Stage
 from geb_assets.stages import STAGES
+
+BUILD_TAG = "geb/build"
+"""Marks the runs of ``geb build``, which no daemon looks after."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,7 @@ def instance_folder(home: Home) -> Path:
         if not target.exists():
             shutil.copyfile(_instance_settings(), target)
     except OSError as error:
-        raise GebError(
-            f"home {home.path} is not writable: {error.strerror}; "
-            "mend its permissions or choose another with GEB_HOME"
-        ) from None
+        raise refusal(home.path, error) or error from None
     return folder
 
 
@@ -68,25 +70,16 @@ def _instance_settings() -> Path:
 
 @contextmanager
 def _instance(home: Home) -> Iterator[dg.DagsterInstance]:
-    os.environ["DAGSTER_HOME"] = str(instance_folder(home))
-    with dg.DagsterInstance.get() as instance:
+    with dg.DagsterInstance.from_config(str(instance_folder(home))) as instance:
+        _end_abandoned(instance)
         yield instance
 
 
-@contextmanager
-def _alone(home: Home) -> Iterator[None]:
-    """One build of a home at a time; the lock goes with the process that holds it."""
-    lock = FileLock(instance_folder(home) / "build.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise GebError(
-            f"another geb build of {home.path} is running; wait for it, or end it"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
+def _end_abandoned(instance: dg.DagsterInstance) -> None:
+    """Ends the runs of builds that were killed: they would hold up the UI's queue for ever."""
+    unfinished = dg.RunsFilter(tags={BUILD_TAG: "yes"}, statuses=list(IN_PROGRESS_RUN_STATUSES))
+    for run in instance.get_runs(unfinished):
+        instance.report_run_failed(run, "geb build was ended before this run was over")
 
 
 def build(
@@ -105,13 +98,16 @@ def build(
     ran: list[Ran] = []
     faults: dict[tuple[str, str], str] = {}
     tried: set[tuple[str, str, str]] = set()
-    with _alone(home), _instance(home) as instance:
-        registry = home.registry()
-        for name in recordings or ():
-            registry.recording(name)
-        shells = _Shells(home, Partitions(registry))
+    for name in recordings or ():
+        home.registry().recording(name)
+    with home.alone(), _refusals(home), _instance(home) as instance:
+        drop_orphans(home)
+        shells: _Shells | None = None
         while True:
             planner = home.planner(STAGES)
+            # Recordings may be added while this goes on.
+            if shells is None or shells.registry != planner.registry:
+                shells = _Shells(home, planner.registry)
             steps = _next(planner, planner.plan(recordings), wanted, faults, tried)
             if not steps:
                 return Built(tuple(ran), tuple(faults.values()))
@@ -170,8 +166,9 @@ def _next(
 class _Shells:
     """The Dagster assets over one registry, materialized in this process."""
 
-    def __init__(self, home: Home, partitions: Partitions) -> None:
-        self.home = home
+    def __init__(self, home: Home, registry: Registry) -> None:
+        self.home, self.registry = home, registry
+        partitions = Partitions(registry)
         self.assets = [stage_asset(stage, STAGES, partitions) for stage in STAGES]
 
     def materialize(
@@ -186,7 +183,7 @@ class _Shells:
                 instance=instance,
                 resources={"home": self.home},
                 raise_on_error=False,
-                tags={RECORDING_TAG: recording_of(stage, partition)},
+                tags={RECORDING_TAG: recording_of(stage, partition), BUILD_TAG: "yes"},
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             )
         if not done.success:
@@ -216,6 +213,17 @@ def _fault(done: Any, stage: Stage, partition: str) -> str:
                 "please report it"
             )
     return f"{stage.asset} of {partition} failed; see the run in: geb ui"
+
+
+@contextmanager
+def _refusals(home: Home) -> Iterator[None]:
+    """Says it plainly where Dagster's own files cannot be written, and passes an interrupt on."""
+    try:
+        yield
+    except DagsterExecutionInterruptedError:
+        raise KeyboardInterrupt from None
+    except Exception as error:
+        raise refusal(home.path, error) or error from None
 
 
 @contextmanager

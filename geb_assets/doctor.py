@@ -26,7 +26,10 @@ def examine(home: Home) -> list[Finding]:
         _try("ledger", lambda: _ledger(home)),
         _try("models", lambda: _models(home)),
     ]
-    profile = home.profile()
+    try:
+        profile = home.profile()
+    except GebError:
+        return findings  # told above already
     planner = Planner(STAGES, Registry(), profile, {})
     for stage in STAGES:
         for role in stage.roles:
@@ -56,9 +59,11 @@ def _writable(home: Home) -> str:
 
 
 def _ledger(home: Home) -> str:
-    before = home.ledger.entries()
-    rebuilt = rebuild_ledger(home, STAGES)
-    moved = sum(before.get(key) != entry for key, entry in home.ledger.entries().items())
+    with home.alone():
+        before = home.ledger.entries()
+        rebuilt = rebuild_ledger(home, STAGES)
+        after = home.ledger.entries()
+    moved = sum(before.get(key) != after.get(key) for key in before.keys() | after.keys())
     return f"rebuilt from the commits: {rebuilt} partitions, {moved} differed"
 
 

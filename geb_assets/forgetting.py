@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 
 from geb_assets.home import Home
-from geb_assets.registry import edit
-from geb_assets.tables import TABLES
+from geb_assets.registry import Registry, edit
+from geb_assets.tables import TABLES, tables_of
 
 
 def forget(home: Home, recording: str) -> dict[str, int]:
@@ -14,15 +14,41 @@ def forget(home: Home, recording: str) -> dict[str, int]:
 
     The registry comes first, so that an interrupted run can be said again without anything
     being built in between. Old table versions go with the next vacuum.
+    Raises GebError where a build is running.
     """
-    edit(
-        home.path,
-        lambda registry: registry.model_copy(
-            update={"recordings": {k: v for k, v in registry.recordings.items() if k != recording}}
-        ),
-    )
-    home.ledger.forget(recording)
-    removed = {name: home.store.delete(name, recording) for name in TABLES}
-    for folder in (home.cache / "frames").glob(f"{recording}~*"):
-        shutil.rmtree(folder, ignore_errors=True)
+    with home.alone():
+        edit(home.path, lambda registry: _without(registry, recording))
+        home.ledger.forget(recording)
+        removed = {name: home.store.delete(name, recording) for name in TABLES}
+        kept = [
+            *(home.cache / "frames").glob(f"{recording}~*"),
+            *(home.cache / "lasting").glob(f"*/{recording}"),
+            *(home.cache / "partial").glob(f"*/{recording}"),
+            *(home.cache / "partial").glob(f"*/{recording}~*"),
+        ]
+        for folder in kept:
+            shutil.rmtree(folder, ignore_errors=True)
     return removed
+
+
+def drop_orphans(home: Home) -> int:
+    """Deletes the rows of hours that a recording no longer has; returns how many.
+
+    They are left where a video was added again at another time.
+    """
+    registry = home.registry()
+    dropped = 0
+    for asset, partition in home.ledger.entries():
+        recording = partition.split("/")[0]
+        if partition == recording or recording not in registry.recordings:
+            continue
+        if partition not in registry.segments(recording):
+            for table in tables_of(asset):
+                dropped += home.store.delete(table.name, recording, segment=partition)
+            home.ledger.drop(asset, partition)
+    return dropped
+
+
+def _without(registry: Registry, recording: str) -> Registry:
+    others = {name: value for name, value in registry.recordings.items() if name != recording}
+    return registry.model_copy(update={"recordings": others})

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from geb_assets import registry
+from geb_assets.errors import GebError, refusal
 from geb_assets.ledger import Ledger
 from geb_assets.lineage import Planner
 from geb_assets.registry import Registry
@@ -74,6 +78,27 @@ class Home:
 
     def frames(self) -> FrameCache:
         return FrameCache(self.cache / "frames", self.registry().frame_cache_gb * 1e9)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """One writer of a home at a time; the lock goes with the process that holds it.
+
+        Raises GebError where another has it, or the home cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.path / ".build.lock")
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise GebError(
+                f"another geb build of {self.path} is running; wait for it, or end it"
+            ) from None
+        except OSError as error:
+            raise refusal(self.path, error) or error from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def planner(self, stages: Sequence[Stage]) -> Planner:
         """A planner over the registry and the ledger as they are now."""

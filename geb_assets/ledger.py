@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geb_assets.errors import GebError
+from geb_assets.errors import GebError, refusal
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS partitions (
@@ -46,22 +46,31 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def _connect(self) -> sqlite3.Connection:
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A connection whose changes are all made, or none. Raises GebError where it fails."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = sqlite3.connect(self.path, timeout=60)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute(_SCHEMA)
-        except (OSError, sqlite3.Error) as error:
-            raise GebError(
-                f"home {self.path.parent} is not writable: {error}; "
-                "mend its permissions or choose another with GEB_HOME"
+            with closing(sqlite3.connect(self.path, timeout=60)) as connection:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute(_SCHEMA)
+                with connection:
+                    yield connection
+        except (OSError, sqlite3.OperationalError) as error:
+            raise refusal(self.path.parent, error) or GebError(
+                f"{self.path} cannot be opened: {error}; "
+                "mend its permissions, or choose another home with GEB_HOME"
             ) from None
-        return connection
+        except sqlite3.DatabaseError as error:
+            raise GebError(
+                f"{self.path} is damaged ({error}); delete it and run: geb doctor"
+            ) from None
 
     def entries(self) -> dict[tuple[str, str], Entry]:
         """All partitions by (asset, partition)."""
-        with closing(self._connect()) as connection:
+        if not self.path.exists():
+            return {}
+        with self._transaction() as connection:
             rows = connection.execute(
                 "SELECT asset, partition, fingerprint, inputs, versions, run_id, complete, failed "
                 "FROM partitions"
@@ -80,9 +89,11 @@ class Ledger:
             for asset, partition, fingerprint, inputs, versions, run_id, complete, failed in rows
         }
 
-    def record(self, entries: Iterable[Entry]) -> None:
-        """Writes these partitions, all or none, over what was known of them."""
-        with closing(self._connect()) as connection, connection:
+    def record(self, entries: Iterable[Entry], *, instead_of_all: bool = False) -> None:
+        """Writes these partitions, all or none, over what was known of them (or of any)."""
+        with self._transaction() as connection:
+            if instead_of_all:
+                connection.execute("DELETE FROM partitions")
             connection.executemany(
                 "INSERT OR REPLACE INTO partitions "
                 "(asset, partition, fingerprint, inputs, versions, run_id, complete, failed) "
@@ -102,14 +113,17 @@ class Ledger:
                 ],
             )
 
+    def drop(self, asset: str, partition: str) -> None:
+        """Says that a partition on disk is what nobody knows."""
+        with self._transaction() as connection:
+            connection.execute(
+                "DELETE FROM partitions WHERE asset = ? AND partition = ?", (asset, partition)
+            )
+
     def forget(self, recording: str) -> int:
         """Drops a recording's partitions; returns how many there were."""
-        with closing(self._connect()) as connection, connection:
+        with self._transaction() as connection:
             return connection.execute(
                 "DELETE FROM partitions WHERE partition = ? OR substr(partition, 1, ?) = ?",
                 (recording, len(recording) + 1, f"{recording}/"),
             ).rowcount
-
-    def clear(self) -> None:
-        with closing(self._connect()) as connection, connection:
-            connection.execute("DELETE FROM partitions")

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomlkit
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from geb_assets.clock import Clock, ClockKind, stamp
-from geb_assets.errors import GebError
+from geb_assets.errors import GebError, refusal
 
 SEGMENT_S = 3600.0
+SHORTEST_S = 0.02
+"""A shorter piece of footage, left over where a file meets the hour, holds no frame of its own."""
 FILE = "recordings.toml"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -97,7 +99,10 @@ class Registry(_Value):
         """The keys of a recording's segments: the hours of its clock that hold footage."""
         hours: set[int] = set()
         for start, end in self.recording(name).footage():
-            hours.update(range(int(start // SEGMENT_S), int(-(-end // SEGMENT_S))))
+            for hour in range(int(start // SEGMENT_S), int(end // SEGMENT_S) + 1):
+                within = min(end, (hour + 1) * SEGMENT_S) - max(start, hour * SEGMENT_S)
+                if within >= SHORTEST_S:
+                    hours.add(hour)
         return [f"{name}/{stamp(hour * SEGMENT_S)[:7]}h" for hour in sorted(hours)]
 
 
@@ -151,10 +156,12 @@ def _locked(home: Path) -> Iterator[None]:
         home.mkdir(parents=True, exist_ok=True)
         with FileLock(home / f".{FILE}.lock", timeout=30):
             yield
-    except OSError as error:
+    except Timeout:
         raise GebError(
-            f"home {home} is not writable: {error.strerror}; choose another with GEB_HOME"
+            f"{home / FILE} is being edited by another geb; run the command again"
         ) from None
+    except OSError as error:
+        raise refusal(home, error) or error from None
 
 
 def edit(home: Path, change: Callable[[Registry], Registry]) -> Registry:
@@ -172,9 +179,15 @@ def edit(home: Path, change: Callable[[Registry], Registry]) -> Registry:
             document = tomlkit.document()
             document.add(tomlkit.comment("Recordings of this home. Edited by `geb`, or by hand."))
         _merge(document, after.model_dump(exclude_none=True, mode="json"))
+        text = tomlkit.dumps(document)
+        if Registry.model_validate(tomllib.loads(text)) != after:
+            raise GebError(f"{path} is written in a way that geb cannot edit; edit it by hand")
         partial = path.with_suffix(".partial")
-        partial.write_text(tomlkit.dumps(document), encoding="utf-8")
-        os.replace(partial, path)
+        try:
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
         return after
 
 

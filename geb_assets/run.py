@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from geb_assets.errors import GebError
+from geb_assets.errors import GebError, refusal
 from geb_assets.home import Home
 from geb_assets.ledger import Entry
 from geb_assets.lineage import Inputs, Planner
@@ -80,6 +80,24 @@ def run_partition(
     if current is not None and current.complete:
         return Outcome(current, changed=False, reused=True)
 
+    try:
+        return _compute(home, planner, stage, partition, inputs, current, before, run_id)
+    except Exception as error:
+        raise refusal(home.path, error) or error from None
+
+
+def _compute(
+    home: Home,
+    planner: Planner,
+    stage: Stage,
+    partition: str,
+    inputs: Inputs,
+    current: Entry | None,
+    before: Entry | None,
+    run_id: str,
+) -> Outcome:
+    """Computes, judges and writes a partition; ``current`` is there where some calls failed."""
+    name = partition if stage.partition == "recording" else segment_recording(partition)
     started = time.monotonic()
     work = _work(home, planner, stage, partition, name, inputs, rerun=current is not None)
     result = stage.run(work)
@@ -101,6 +119,8 @@ def run_partition(
         failed=result.failed,
     )
     keys = {"recording": name, "segment": partition}
+    # Between here and the ledger's new entry the tables may hold anything; the commits tell.
+    home.ledger.drop(stage.asset, partition)
     for table in tables_of(stage.asset):
         home.store.replace(
             table,
@@ -110,7 +130,7 @@ def run_partition(
         )
     home.ledger.record([entry])
     if entry.complete:
-        shutil.rmtree(work.checkpoints.folder, ignore_errors=True)
+        shutil.rmtree(work.checkpoints.folder.parent, ignore_errors=True)
     return Outcome(
         entry,
         changed=before is None or before.versions != entry.versions,
@@ -132,8 +152,7 @@ def rebuild_ledger(home: Home, stages: Sequence[Stage]) -> int:
             entry = _entry([(name, found.get(partition)) for name, found in stamps.items()])
             if entry is not None:
                 entries.append(entry)
-    home.ledger.clear()
-    home.ledger.record(entries)
+    home.ledger.record(entries, instead_of_all=True)
     return len(entries)
 
 
@@ -163,8 +182,8 @@ def _entry(stamps: Sequence[tuple[str, Stamp | None]]) -> Entry | None:
         first.inputs,
         {name: stamp.data_version for name, stamp in found.items()},
         first.run_id,
-        first.complete,
-        first.failed,
+        all(stamp.complete for stamp in found.values()),
+        max(stamp.failed for stamp in found.values()),
     )
 
 
@@ -207,7 +226,9 @@ def _work(
         roles=Roles(planner.profile, home.models, section, stage.roles),
         store=store,
         frames=home.frames(),
-        checkpoints=Checkpoints(home.cache / "partial" / stage.asset / inputs.fingerprint),
+        checkpoints=Checkpoints(
+            home.cache / "partial" / stage.asset / partition.replace("/", "~") / inputs.fingerprint
+        ),
         lasting=Checkpoints(home.cache / "lasting" / stage.asset / name),
         progress=home.progress,
         previous=previous,

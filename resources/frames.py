@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ from resources.images import Image
 
 JPEG_QUALITY = 95
 """Of a working frame: what every stage sees of the video."""
+
+_PARTIAL = ".partial"
+_ABANDONED_S = 3600.0
 
 _MODES = {"colour": cv2.IMREAD_COLOR, "gray half": cv2.IMREAD_REDUCED_GRAYSCALE_2}
 
@@ -38,13 +42,16 @@ class FrameCache:
         """Keeps a clip's frames (number, time in s, JPEG bytes): all of them, or none."""
         path = self._path(key, clip)
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
-            for number, time_s, jpeg in frames:
-                entry = zipfile.ZipInfo(f"{number:06d}.jpg")
-                entry.comment = repr(time_s).encode()
-                archive.writestr(entry, jpeg)
-        partial.rename(path)
+        partial = path.with_suffix(f".{os.getpid()}{_PARTIAL}")
+        try:
+            with zipfile.ZipFile(partial, "w", zipfile.ZIP_STORED) as archive:
+                for number, time_s, jpeg in frames:
+                    entry = zipfile.ZipInfo(f"{number:06d}.jpg")
+                    entry.comment = repr(time_s).encode()
+                    archive.writestr(entry, jpeg)
+            partial.rename(path)
+        finally:
+            partial.unlink(missing_ok=True)
 
     def times(self, key: str, clip: str) -> dict[int, float]:
         """Frame number to time, s, of a kept clip, ascending."""
@@ -67,7 +74,10 @@ class FrameCache:
         """Drops the least recently written segments until the folder is within its limit."""
         if not self.folder.exists():
             return
-        clips = [path for path in self.folder.glob("*/*") if path.parent.name != _safe(keep)]
+        for path in self.folder.glob(f"*/*{_PARTIAL}"):  # of runs that were killed
+            if time.time() - path.stat().st_mtime > _ABANDONED_S:
+                path.unlink(missing_ok=True)
+        clips = [path for path in self.folder.glob("*/*.zip") if path.parent.name != _safe(keep)]
         sizes = {path: path.stat() for path in clips if path.exists()}
         kept = sum(p.stat().st_size for p in self.folder.glob(f"{_safe(keep)}/*"))
         total = kept + sum(stat.st_size for stat in sizes.values())

@@ -61,7 +61,7 @@ class DeltaStore:
         if "://" not in self.root:
             Path(self.uri(table.name)).mkdir(parents=True, exist_ok=True)
         try:
-            DeltaTable(self.uri(table.name), without_files=True)
+            DeltaTable(self.uri(table.name))
         except TableNotFoundError:
             DeltaTable.create(
                 self.uri(table.name),
@@ -70,7 +70,11 @@ class DeltaStore:
                 partition_by=table.partition_columns,
                 name=table.name,
                 description=f"A row is {table.row}.",
-                configuration={"delta.checkpointInterval": "50"},
+                # The commits say what each partition was computed from: none may expire.
+                configuration={
+                    "delta.checkpointInterval": "50",
+                    "delta.enableExpiredLogCleanup": "false",
+                },
             )
 
     def replace(
@@ -89,11 +93,21 @@ class DeltaStore:
         for column in table.partition_columns:
             if (rows[column] != partition[column]).any():
                 raise ValueError(f"{table.name}: rows of another {column} than {partition[column]}")
+        keys = {column: partition[column] for column in table.partition_columns}
+        self._overwrite(table, keys, rows, {_STAMP: json.dumps(asdict(stamp))})
+
+    def _overwrite(
+        self,
+        table: Table,
+        partition: Mapping[str, str],
+        rows: pl.DataFrame,
+        metadata: Mapping[str, str],
+    ) -> None:
+        """Puts rows in place of a partition's, in one commit that is tried again where it clashes."""
         predicate = " AND ".join(
-            f"{column} = '{partition[column].replace(chr(39), chr(39) * 2)}'"
-            for column in table.partition_columns
+            f"{column} = '{value.replace(chr(39), chr(39) * 2)}'"
+            for column, value in partition.items()
         )
-        properties = CommitProperties(custom_metadata={_STAMP: json.dumps(asdict(stamp))})
         for attempt in range(_COMMIT_TRIES):
             try:
                 self.create(table)
@@ -102,7 +116,7 @@ class DeltaStore:
                     _arrow(rows, table),
                     mode="overwrite",
                     predicate=predicate,
-                    commit_properties=properties,
+                    commit_properties=CommitProperties(custom_metadata=dict(metadata)),
                     writer_properties=WriterProperties(compression="ZSTD", compression_level=1),
                 )
                 return
@@ -150,22 +164,19 @@ class DeltaStore:
                 forgotten.add(entry[_FORGOTTEN])
             if _STAMP in entry:
                 stamp = Stamp(**json.loads(entry[_STAMP]))
-                if stamp.partition.split("/")[0] not in forgotten:
+                if not forgotten & {stamp.partition, stamp.partition.split("/")[0]}:
                     newest.setdefault(stamp.partition, stamp)
         return newest
 
-    def delete(self, table: str, recording: str) -> int:
-        """Deletes a recording's rows; returns how many there were."""
-        try:
-            handle = DeltaTable(self.uri(table))
-        except TableNotFoundError:
+    def delete(self, table: str, recording: str, **partition: str) -> int:
+        """Deletes a recording's rows, or one segment's of it; returns how many there were."""
+        if not DeltaTable.is_deltatable(self.uri(table)):
             return 0
-        count = int(self.scan(table, recording=recording).select(pl.len()).collect().item())
-        quoted = recording.replace("'", "''")
-        handle.delete(
-            f"recording = '{quoted}'",
-            commit_properties=CommitProperties(custom_metadata={_FORGOTTEN: recording}),
-        )
+        keys = {"recording": recording, **partition}
+        count = int(self.scan(table, **keys).select(pl.len()).collect().item())
+        # Not Delta's own delete: that commits nothing where a partition has no rows.
+        forgotten = {_FORGOTTEN: partition.get("segment", recording)}
+        self._overwrite(TABLES[table], keys, TABLES[table].empty(), forgotten)
         return count
 
     def vacuum(self, table: str, *, retention_hours: int) -> int:

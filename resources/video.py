@@ -17,6 +17,8 @@ SHORTEST_S = 2.0
 """A shorter video holds no encounter: one has to be visible for two seconds (paper appendix A)."""
 _CUT_OFF_S = 1.0
 _CHUNK = 1 << 24
+_MOST_FAULTS = 256
+"""Unreadable places in a row after which a file counts as at its end."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def probe(path: Path) -> VideoFacts:
             times: list[int] = []
             last_length = 0
             for packet in container.demux(stream):
-                if packet.pts is not None:
+                if packet.pts is not None and not packet.is_discard:
                     times.append(packet.pts)
                     last_length = packet.duration or last_length
     except PermissionError:
@@ -118,10 +120,17 @@ class TimedFrame:
     """Converts it to BGR, upright; costs more than passing it by."""
 
 
-def frames(path: Path, start_s: float, end_s: float) -> Iterator[TimedFrame]:
-    """Frames of a file with ``start_s <= time < end_s``, in order; what cannot be decoded is left out.
+def frames(
+    path: Path,
+    start_s: float,
+    end_s: float,
+    *,
+    held: Callable[[float], None] = lambda time_s: None,
+) -> Iterator[TimedFrame]:
+    """Frames of a file with ``start_s <= time < end_s``, in order, but for what cannot be decoded.
 
-    Times come from the frames' own timestamps, counted from the file's first frame.
+    Times come from the frames' own timestamps, counted from the file's first frame. ``held`` is
+    told the time of every frame that the file holds, decodable or not, before it is given out.
     Raises GebError where the file cannot be opened or the frame size changes.
     """
     import av
@@ -139,7 +148,7 @@ def frames(path: Path, start_s: float, end_s: float) -> Iterator[TimedFrame]:
         if start_s > 0:
             container.seek(max(0, int((start_s - 1.0) / base) + origin), stream=stream)
         size: tuple[int, int] | None = None
-        for frame in _decoded(container, stream):
+        for frame in _decoded(container, stream, lambda pts: held((pts - origin) * base)):
             if frame.pts is None:
                 continue
             time_s = (frame.pts - origin) * base
@@ -164,25 +173,34 @@ def _first_pts(path: Path) -> int:
         stream = _video_stream(container, path)
         first: list[int] = []
         for packet in container.demux(stream):
-            if packet.pts is not None:
+            # Frames that lead up to a cut are in the file, but are not shown.
+            if packet.pts is not None and not packet.is_discard:
                 first.append(packet.pts)
             if len(first) == 32:  # more than any reordering reaches
                 break
     return min(first, default=0)
 
 
-def _decoded(container: Any, stream: Any) -> Iterator[Any]:
-    """Decoded frames; a packet that cannot be decoded is passed over."""
+def _decoded(container: Any, stream: Any, held: Callable[[int], None]) -> Iterator[Any]:
+    """Decoded frames; what cannot be read or decoded is passed over."""
     import av
 
     packets = container.demux(stream)
+    faults = 0
     while True:
         try:
             packet = next(packets)
         except (StopIteration, av.error.EOFError):
             return
         except av.error.InvalidDataError:
+            faults += 1
+            if faults > _MOST_FAULTS:
+                return
+            packets = container.demux(stream)  # goes on behind the damaged part
             continue
+        faults = 0
+        if packet.pts is not None and not packet.is_discard:
+            held(packet.pts)
         try:
             yield from packet.decode()
         except av.error.FFmpegError:

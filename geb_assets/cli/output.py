@@ -14,13 +14,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from geb_assets.stage import Progress as Report
 
 
+def one_line(text: str) -> str:
+    """The text without its line breaks."""
+    return " ".join(part for part in (line.strip() for line in text.splitlines()) if part)
+
+
 class Output:
     """Where a command speaks: ``say`` for people, ``result`` for the one JSON object."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self.errors = Console(stderr=True, highlight=False, soft_wrap=True)
-        self.plain = self.errors if as_json else Console(highlight=False, soft_wrap=True)
+        self.errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+        self.plain = (
+            self.errors if as_json else Console(highlight=False, soft_wrap=True, emoji=False)
+        )
 
     def say(self, text: str) -> None:
         """A plain line; on standard error where standard output carries JSON."""
@@ -31,6 +38,7 @@ class Output:
             sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
 
     def fail(self, text: str) -> None:
+        text = one_line(text)
         self.result({"error": text})
         self.errors.print(f"geb: {text}", markup=False)
 

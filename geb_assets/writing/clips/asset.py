@@ -49,8 +49,7 @@ def _rows(
 ) -> dict[str, pl.DataFrame]:
     """The clip's row and its stored frames."""
     span = clip.span
-    expected = (span.end_s - span.start_s) * clip.fps
-    failed = len(clip.jpegs) < _LEAST_DECODED * expected
+    failed = len(clip.jpegs) < _LEAST_DECODED * clip.expected
     row = {
         "clip": span.clip,
         "start_s": span.start_s,
@@ -65,7 +64,9 @@ def _rows(
         "height": clip.size[1],
         "motion_px": statistics.median(clip.moves) if clip.moves else 0.0,
         "status": "failed" if failed else "ok",
-        "error": f"{len(clip.jpegs)} of {expected:.0f} frames could be decoded" if failed else "",
+        "error": (
+            f"{len(clip.jpegs)} of {clip.expected} frames could be decoded" if failed else ""
+        ),
     }
     stored = [
         {"clip": span.clip, "frame": number, "time_s": time_s,

@@ -56,8 +56,18 @@ class SampledClip:
     jpegs: list[tuple[int, float, Future[bytes]]] = field(default_factory=list)
     stored: list[tuple[int, float, Future[tuple[int, int, bytes]]]] = field(default_factory=list)
     moves: list[float] = field(default_factory=list)
+    held: set[int] = field(default_factory=set)
+    """Ticks at which the file holds a frame, decodable or not."""
     size: tuple[int, int] = (0, 0)
     before: NDArray[np.float32] | None = None
+
+    @property
+    def expected(self) -> int:
+        """Frames that are sampled at least where all that the file holds can be decoded."""
+        first, end = self.span.start_s * self.fps - 1e-3, self.span.end_s * self.fps + 1e-3
+        ticks = sum(first <= place and place + 1 <= end for place in self.held)
+        # A stretch without a single frame counts as lost, however slow the file.
+        return ticks or int(end - first >= 1)
 
     def encoded(self) -> Iterator[tuple[int, float, bytes]]:
         """Number, time and JPEG bytes of each sampled frame."""
@@ -80,24 +90,26 @@ def decode_clips(
         video = recording.videos[number]
         own = deque(span for span in spans if span.video == number)
         fps = effective_fps(video, sampling.fps)
-        current = SampledClip(own.popleft(), fps)
-        last = -1
-        begin, end = (
-            current.span.start_s - video.start_s,
-            spans[-1].end_s - video.start_s,
-        )
-        for frame in video_frames(Path(video.path), max(0.0, begin - 1 / fps), end):
+        held: set[int] = set()
+        begin, end = own[0].start_s - video.start_s, own[-1].end_s - video.start_s
+        current, last = SampledClip(own.popleft(), fps, held=held), -1
+
+        def hold(time_s: float, video: Video = video, fps: float = fps, h: set[int] = held) -> None:
+            h.add(tick(video.start_s + time_s, fps))
+
+        for frame in video_frames(Path(video.path), max(0.0, begin - 1 / fps), end, held=hold):
             place = tick(video.start_s + frame.time_s, fps)
             time_s = max(video.start_s + frame.time_s, place / fps)
             while time_s >= current.span.end_s and own:
                 yield current
-                current = SampledClip(own.popleft(), fps)
+                # A clip's frames depend on the clip alone, not on where decoding began.
+                current, last = SampledClip(own.popleft(), fps, held=held), -1
             if place == last or not current.span.start_s <= time_s < current.span.end_s:
                 continue
             last = place
             _take(current, place, time_s, frame.read(), sampling, pool)
         yield current
-        yield from (SampledClip(span, fps) for span in own)
+        yield from (SampledClip(span, fps, held=held) for span in own)
 
 
 def _take(

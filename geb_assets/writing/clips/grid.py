@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from geb_assets.clock import stamp
+from geb_assets.registry import SHORTEST_S
 
 _EPSILON = 1e-3
 """Share of a tick by which a timestamp may fall short through rounding."""
@@ -42,24 +44,19 @@ def clip_spans(
     """The clips of a window of the clock, in time order (design "Partitions").
 
     Clips lie on the grid of ``clip_seconds`` since the recording's day 1; the first and the last of
-    a file may be shorter. ``window`` has to lie on the grid.
+    a file may be shorter. A file ends where the next one starts. ``window`` has to lie on the grid.
     """
     spans: list[ClipSpan] = []
-    for file in sorted(files, key=lambda file: file.start_s):
-        start, end = max(file.start_s, window[0]), min(file.end_s, window[1])
-        if start >= end:
-            continue
+    ordered = sorted(files, key=lambda file: file.start_s)
+    for file, following in zip_longest(ordered, ordered[1:]):
+        until = min(file.end_s, following.start_s) if following else file.end_s
+        start, end = max(file.start_s, window[0]), min(until, window[1])
         for cell in range(int(start // clip_seconds), math.ceil(end / clip_seconds)):
             begin = max(start, float(cell * clip_seconds))
-            spans.append(
-                ClipSpan(
-                    f"{recording}/{stamp(begin)}",
-                    cell,
-                    file.video,
-                    begin,
-                    min(end, float((cell + 1) * clip_seconds)),
-                )
-            )
+            finish = min(end, float((cell + 1) * clip_seconds))
+            if finish - begin >= SHORTEST_S:
+                clip = f"{recording}/{stamp(begin)}"
+                spans.append(ClipSpan(clip, cell, file.video, begin, finish))
     return spans
 
 
@@ -69,5 +66,5 @@ def tick(time_s: float, fps: float) -> int:
 
 
 def first_tick(cell: int, clip_seconds: int, fps: float) -> int:
-    """The first tick of a grid cell."""
-    return math.ceil(cell * clip_seconds * fps - _EPSILON)
+    """The first tick that reaches into a grid cell."""
+    return tick(cell * clip_seconds, fps)

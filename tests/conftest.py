@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from geb_assets.home import Home
+from tests import homes
+from tests.models import fetched
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches the user's home, nor one of Dagster's."""
+    monkeypatch.setenv("GEB_HOME", str(tmp_path / "geb_home"))
+    for name in ("GEB_TABLES", "DAGSTER_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with ``home`` and ``videos`` of the tiny recordings, built once."""
+    models = fetched()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GEB_MODELS", str(models))
+        folder = tmp_path_factory.mktemp("tiny")
+        homes.make(models, folder)
+        return folder
+
+
+@pytest.fixture
+def videos(_built: Path) -> Path:
+    """The folder of the tiny recordings' videos (see tests.homes)."""
+    return _built / "videos"
+
+
+@pytest.fixture
+def models(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Model files, for a home of the test's own; skips where they cannot be had."""
+    folder = fetched()
+    monkeypatch.setenv("GEB_MODELS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def home(_built: Path, models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
+    """A copy of the built home, which ``GEB_HOME`` names too."""
+    copied = homes.copy(_built / "home", tmp_path / "home")
+    monkeypatch.setenv("GEB_HOME", str(copied.path))
+    return copied
