@@ -26,15 +26,15 @@ _SNAPSHOT = 1 << 18
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def tokenize(texts: pl.Series, tokens: Tokens) -> pl.Series:
-    """Each text's words in order, lower-cased: a series of lists."""
-    return texts.str.to_lowercase().str.extract_all(_PATTERNS[tokens])
+def words_of(text: pl.Expr, tokens: Tokens) -> pl.Expr:
+    """Each text's words in order, lower-cased: lists."""
+    return text.str.to_lowercase().str.extract_all(_PATTERNS[tokens])
 
 
 def build_lexical(docs: pl.DataFrame, tokens: Tokens) -> dict[str, NDArray[Any]]:
     """Arrays of a :class:`LexicalIndex`. ``docs``: from_s, until_s, searched, by from_s."""
     words = docs.select(
-        doc=pl.int_range(pl.len(), dtype=pl.Int32), word=tokenize(docs["searched"], tokens)
+        doc=pl.int_range(pl.len(), dtype=pl.Int32), word=words_of(pl.col("searched"), tokens)
     )
     counts = (
         words.explode("word")
@@ -131,7 +131,7 @@ class LexicalIndex:
         begun = int(np.searchsorted(arrays["from_s"], at, side="right"))
         ended = int(np.searchsorted(arrays["ending_s"], at, side="right"))
         size = begun - ended
-        words = tokenize(pl.Series([query]), self.tokens)[0].to_list()
+        words = pl.select(words_of(pl.lit(query), self.tokens)).item().to_list()
         found = [(word, place) for word in words if (place := self.terms.find(word)) is not None]
         if not size or not found:
             return np.zeros(0, np.int64), np.zeros(0)

@@ -63,8 +63,10 @@ def select(ranked: Ranked, factor: Callable[[Places], Real], budget: Budget) -> 
     quotas refuse, gives the same units.
     """
     allowed = quotas(budget)
-    open_categories = [category for category, quota in allowed.items() if quota > 0]
-    candidates = np.flatnonzero((ranked.pagerank > 0) & np.isin(ranked.category, open_categories))
+    # The last place answers for category -1.
+    admitted = np.zeros(len(CATEGORIES) + 1, bool)
+    admitted[[category for category, quota in allowed.items() if quota > 0]] = True
+    candidates = np.flatnonzero((ranked.pagerank > 0) & admitted[ranked.category])
     size = _CONSIDERED
     while True:
         considered, beyond = _highest(ranked.pagerank, candidates, size)
