@@ -187,6 +187,18 @@ def _value(text: str) -> Any:
 
 
 @main.command()
+@click.argument("recording")
+@click.argument("query")
+@click.option("--at", default=None, help="The clock time at which it is asked.")
+@_command
+def search(output: Output, recording: str, query: str, at: str | None) -> None:
+    """Search the memory of a RECORDING, as it was at a time."""
+    from geb_assets.cli.search import search as search_memory
+
+    output.result(search_memory(output, recording, query, at))
+
+
+@main.command()
 @_command
 def tables(output: Output) -> None:
     """List the tables, their rows, and how to open one."""
