@@ -21,6 +21,7 @@ SEGMENT_S = 3600.0
 SHORTEST_S = 0.02
 """A shorter piece of footage, left over where a file meets the hour, holds no frame of its own."""
 FILE = "recordings.toml"
+_HEADING = "# Recordings of this home. Edited by `geb`, or by hand.\n"
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -167,21 +168,17 @@ def _locked(home: Path) -> Iterator[None]:
 def edit(home: Path, change: Callable[[Registry], Registry]) -> Registry:
     """Applies a change to the registry and writes it whole, or not at all.
 
-    The file keeps its comments and its order where they still fit.
+    The file keeps its comments and its order; one of inline tables or dotted keys is written anew.
     """
     with _locked(home):
-        before = load(home)
-        after = change(before)
-        Registry.model_validate(after.model_dump())
+        after = change(load(home))
+        values = after.model_dump(exclude_none=True, mode="json")
+        Registry.model_validate(values)
         path = home / FILE
-        document = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else None
-        if document is None:
-            document = tomlkit.document()
-            document.add(tomlkit.comment("Recordings of this home. Edited by `geb`, or by hand."))
-        _merge(document, after.model_dump(exclude_none=True, mode="json"))
-        text = tomlkit.dumps(document)
-        if Registry.model_validate(tomllib.loads(text)) != after:
-            raise GebError(f"{path} is written in a way that geb cannot edit; edit it by hand")
+        text = _edited(path.read_text(encoding="utf-8") if path.exists() else _HEADING, values)
+        if text is None:
+            text = _edited(_HEADING, values)
+            assert text is not None
         partial = path.with_suffix(".partial")
         try:
             partial.write_text(text, encoding="utf-8")
@@ -189,6 +186,17 @@ def edit(home: Path, change: Callable[[Registry], Registry]) -> Registry:
         finally:
             partial.unlink(missing_ok=True)
         return after
+
+
+def _edited(text: str, values: Mapping[str, Any]) -> str | None:
+    """TOML text made to hold exactly these values; None where its way of writing defeats that."""
+    document = tomlkit.parse(text)
+    try:
+        _merge(document, values)
+        edited = tomlkit.dumps(document)
+        return edited if tomllib.loads(edited) == values else None
+    except (ValueError, tomlkit.exceptions.TOMLKitError):
+        return None
 
 
 def _merge(target: Any, values: Mapping[str, Any]) -> None:

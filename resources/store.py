@@ -257,4 +257,4 @@ def decode_vectors(vectors: pl.Series, dim: int | None = None) -> NDArray[np.flo
     flat = np.frombuffer(b"".join(blob or hole for blob in blobs), dtype="<f2")
     rows = flat.reshape(len(blobs), width).astype(np.float32)
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=rows, where=norms > 0)
+    return np.asarray(np.divide(rows, norms, out=rows, where=norms > 0), np.float32)

@@ -91,7 +91,7 @@ def _ends_early(path: Path) -> bool:
     import av
 
     with av.open(str(path)) as container:
-        claimed = float(container.duration / av.time_base)
+        claimed = float((container.duration or 0) / av.time_base)
         reached = 0.0
         for packet in container.demux():
             if packet.pts is not None and packet.time_base:
@@ -100,6 +100,8 @@ def _ends_early(path: Path) -> bool:
                     float((packet.pts + (packet.duration or 0)) * packet.time_base),
                 )
         start = float(container.start_time / av.time_base) if container.start_time else 0.0
+        if "matroska" in container.format.name:
+            start = 0.0  # its header tells the last timestamp, not a length
     return claimed - (reached - start) > max(_CUT_OFF_S, 0.02 * claimed)
 
 
@@ -182,11 +184,14 @@ def _first_pts(path: Path) -> int:
 
 
 def _decoded(container: Any, stream: Any, held: Callable[[int], None]) -> Iterator[Any]:
-    """Decoded frames; what cannot be read or decoded is passed over."""
+    """Decoded frames; what cannot be read or decoded is passed over.
+
+    After a loss the decoder makes pictures up until the next key frame: those are left out too.
+    """
     import av
 
     packets = container.demux(stream)
-    faults = 0
+    faults, damaged = 0, False
     while True:
         try:
             packet = next(packets)
@@ -202,9 +207,15 @@ def _decoded(container: Any, stream: Any, held: Callable[[int], None]) -> Iterat
         if packet.pts is not None and not packet.is_discard:
             held(packet.pts)
         try:
-            yield from packet.decode()
+            for frame in packet.decode():
+                if frame.is_corrupt:
+                    damaged = True
+                elif frame.key_frame:
+                    damaged = False
+                if not damaged:
+                    yield frame
         except av.error.FFmpegError:
-            continue
+            damaged = True
 
 
 def _upright(frame: Any) -> Image:
