@@ -187,6 +187,8 @@ class _Shells:
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             )
         if not done.success:
+            if _interrupted(done):
+                raise KeyboardInterrupt
             return _fault(done, stage, partition), None
         event = done.asset_materializations_for_node(stage.asset)[0]
         values: dict[str, Any] = {key: value.value for key, value in event.metadata.items()}
@@ -196,6 +198,15 @@ class _Shells:
             float(values.get("seconds", 0.0) or 0.0),
             bool(values.get("changed", False)),
         )
+
+
+def _interrupted(done: Any) -> bool:
+    """Whether a run failed because it was told to end: Dagster makes a step's failure of it."""
+    return any(
+        event.event_type_value == "STEP_FAILURE"
+        and event.step_failure_data.error.cls_name == DagsterExecutionInterruptedError.__name__
+        for event in done.all_events
+    )
 
 
 def _fault(done: Any, stage: Stage, partition: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from geb_assets.errors import GebError
+from geb_assets.errors import GebError, refusal
 from geb_assets.home import Home
 from geb_assets.lineage import Planner
 from geb_assets.registry import Registry
@@ -21,10 +22,10 @@ from resources.profiles import Roles
 def examine(home: Home) -> list[Finding]:
     """One finding each for the home, the registry, the ledger, the models and every role."""
     findings = [
-        _try("home", lambda: _writable(home)),
-        _try("registry", lambda: f"{len(home.registry().recordings)} recordings"),
-        _try("ledger", lambda: _ledger(home)),
-        _try("models", lambda: _models(home)),
+        _try(home, "home", lambda: _writable(home)),
+        _try(home, "registry", lambda: f"{len(home.registry().recordings)} recordings"),
+        _try(home, "ledger", lambda: _ledger(home)),
+        _try(home, "models", lambda: _models(home)),
     ]
     try:
         profile = home.profile()
@@ -34,15 +35,16 @@ def examine(home: Home) -> list[Finding]:
     for stage in STAGES:
         for role in stage.roles:
             roles = Roles(profile, home.models, planner.defaults(stage), stage.roles)
-            findings.append(_try(f"role {role}", lambda r=role, rs=roles: _role(r, rs)))  # type: ignore[misc]
+            attempt = partial(_role, role, roles)
+            findings.append(_try(home, f"role {role}", attempt))
     return findings
 
 
-def _try(check: str, attempt: Callable[[], str]) -> Finding:
+def _try(home: Home, check: str, attempt: Callable[[], str]) -> Finding:
     try:
         return Finding(check, True, attempt())
-    except GebError as error:
-        return Finding(check, False, str(error))
+    except (GebError, OSError) as error:
+        return Finding(check, False, str(refusal(home.path, error) or error))
 
 
 def _writable(home: Home) -> str:
@@ -52,9 +54,7 @@ def _writable(home: Home) -> str:
         probe.write_bytes(b"")
         probe.unlink()
     except OSError as error:
-        raise GebError(
-            f"{home.path} is not writable: {error.strerror}; choose another with GEB_HOME"
-        ) from None
+        raise refusal(home.path, error) or error from None
     return str(home.path)
 
 

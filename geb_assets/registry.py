@@ -142,7 +142,7 @@ def load(home: Path) -> Registry:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise GebError(f"{path} is no valid TOML: {error}; mend it by hand") from None
     except OSError as error:
-        raise GebError(f"{path} cannot be read: {error.strerror}") from None
+        raise refusal(home, error) or GebError(f"{path} cannot be read: {error}") from None
     try:
         return Registry.model_validate(content)
     except ValidationError as error:
