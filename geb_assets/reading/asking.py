@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -174,7 +175,7 @@ def _search(
             tuple(new),
             tuple(excerpt for excerpt in evidence.excerpts if excerpt.entity in touched),
             evidence.notes if touched else (),
-            tuple(more),
+            facts=tuple(more),
         )
         views.append(controller_view(shown, memory.clock, by_time=read_out is not None))
         rounds.append(
@@ -265,7 +266,7 @@ def _evidence(
     frames = choose_frames(
         memory, units, at=asked.at, total=settings.frames, per_clip=settings.frames_per_clip
     )
-    return Evidence(evidence.units, evidence.excerpts, evidence.notes, evidence.facts, frames)
+    return replace(evidence, frames=frames)
 
 
 def _record(

@@ -22,6 +22,8 @@ class Evidence:
     excerpts: tuple[Excerpt, ...] = ()
     """One for each entity with a received observation."""
     notes: tuple[str, ...] = ()
+    separated: frozenset[frozenset[str]] = frozenset()
+    """Pairs of these entities proven different; empty in the variant without identity notes."""
     facts: tuple[Fact, ...] = ()
     frames: tuple[Frame, ...] = ()
     """In time order."""
@@ -48,6 +50,7 @@ def gather(
     entities = list(dict.fromkeys(unit.entity for unit in units if unit.entity))
     found: list[Excerpt] = []
     lines: list[str] = []
+    apart: set[frozenset[str]] = set()
     if entities:
         found = excerpts(
             memory.appearances(entities, at=at),
@@ -58,8 +61,9 @@ def gather(
         )
         if notes:
             names = {excerpt.entity: excerpt.name for excerpt in found}
-            lines = identity_notes(names, memory.separated(list(names), at=at))
-    return Evidence(tuple(units), tuple(found), tuple(lines), tuple(facts))
+            apart = memory.separated(list(names), at=at)
+            lines = identity_notes(names, apart)
+    return Evidence(tuple(units), tuple(found), tuple(lines), frozenset(apart), tuple(facts))
 
 
 def choose_frames(

@@ -46,9 +46,9 @@ def identity_notes(names: Mapping[Id, str], separated: Collection[frozenset[Id]]
         unresolved = {one: set(shown) - apart[one] - {one} for one in shown}
         lines += [
             f"{name} — these may be THE SAME object: {_listed(clique)}."
-            for clique in _cliques(shown, unresolved)
+            for clique in cliques(shown, unresolved)
         ]
-        for clique in _cliques(shown, apart):
+        for clique in cliques(shown, apart):
             suffix = " (none of them may be the same)" if len(clique) == len(entities) else ""
             lines.append(f"{name} — these are DIFFERENT objects: {_listed(clique)}{suffix}.")
     return lines
@@ -58,8 +58,11 @@ def _listed(entities: Sequence[object]) -> str:
     return ", ".join(handle(entity) for entity in entities)
 
 
-def _cliques(order: Sequence[Id], near: Mapping[Id, set[Id]]) -> list[list[Id]]:
-    """Maximal cliques of two or more, each in the given order, sorted by it (Bron-Kerbosch)."""
+def cliques(order: Sequence[Id], near: Mapping[Id, set[Id]]) -> list[list[Id]]:
+    """Maximal cliques of two or more, each in the given order, sorted by it (Bron-Kerbosch).
+
+    ``near`` holds the neighbours of each of ``order``.
+    """
     place = {entity: number for number, entity in enumerate(order)}
 
     def grow(clique: set[Id], open_: set[Id], closed: set[Id]) -> Iterator[list[Id]]:

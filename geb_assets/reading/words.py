@@ -18,11 +18,29 @@ _NO_CONTENT = """
     there's these they they're thing things this those through to together too under until up upon
     us very was wasn't we we'll we're were what what's when where which while who who's whom whose
     why will with within without won't would yeah yes yet you you're your yours yourself
-    current currently following happen happened happens often please question recording recently
-    right said say says see seen show shown tell time times today video
+    first last latest previous current currently following happen happened happens often please
+    question recording recently right said say says see seen show shown tell time times today video
 """
 STOP_WORDS = frozenset(_NO_CONTENT.split())
 """Words of English that say nothing about what a text is about, and words of asking."""
+
+_IRREGULAR_FORMS = """
+    ate eat eaten eat began begin begun begin bit bite blew blow broke break broken break brought
+    bring built build burnt burn bought buy caught catch chose choose chosen choose came come drew
+    draw drawn draw drank drink drunk drink drove drive driven drive fell fall fallen fall fed feed
+    felt feel fought fight found find flew fly forgot forget forgotten forget froze freeze frozen
+    freeze gave give given give grew grow grown grow hung hang heard hear held hold hid hide hidden
+    hide kept keep knew know known know laid lay led lead left leave lent lend lit light lost lose
+    made make meant mean met meet paid pay rode ride ridden ride rang ring rung ring rose rise ran
+    run sang sing sung sing sat sit sold sell sent send shook shake shone shine shot shoot slept
+    sleep spoke speak spoken speak spent spend stood stand stole steal stolen steal stuck stick
+    swam swim swept sweep taught teach threw throw thrown throw told tell took take taken take
+    thought think tore tear torn tear understood understand woke wake woken wake wore wear worn
+    wear won win wrote write written write men man women woman children child people person
+    knives knife
+"""
+_FORMS = _IRREGULAR_FORMS.split()
+_IRREGULAR = dict(zip(_FORMS[::2], _FORMS[1::2], strict=True))
 
 _SUFFIXES = ("ingly", "edly", "ings", "ing", "ies", "ied", "ers", "ed", "es", "er", "ly", "s")
 
@@ -30,9 +48,10 @@ _SUFFIXES = ("ingly", "edly", "ings", "ing", "ies", "ied", "ers", "ed", "es", "e
 def stem(word: str) -> str:
     """The word in lower case without its possessive and its commonest English endings.
 
-    Light and rough: it joins `screws`, `screwed` and `screwing`, and leaves short words whole.
+    Light and rough: it joins `screws`, `screwed` and `screwing`, and `drank` with `drink`.
     """
     word = word.lower().removesuffix("'s").replace("'", "")
+    word = _IRREGULAR.get(word, word)
     for suffix in _SUFFIXES:
         base = word.removesuffix(suffix)
         if base != word and len(base) >= 3:
@@ -41,7 +60,7 @@ def stem(word: str) -> str:
             if suffix != "s" and len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
                 base = base[:-1]
             return base.removesuffix("e") if len(base) > 3 else base
-    return word.removesuffix("e") if len(word) > 4 else word
+    return word.removesuffix("e") if len(word) > 3 else word
 
 
 def words(text: str) -> list[str]:
