@@ -1,4 +1,4 @@
-"""The embedded profile's model files for tests: fetched once into a folder that outlives the run."""
+"""The embedded profile's model files for tests: fetched once, kept between runs."""
 
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ def measure(tracker: Tracker, folder: Path) -> dict[str, float]:
         "idr": float(identity["IDR"]),
         "idp": float(identity["IDP"]),
         "id_switches": int(clear["IDSW"]),
-        "tracks": int(len({int(n) for row in numbers for n in row if n >= 0})),
-        "people": int(len({int(i) for rows in truth for i in rows[:, 0]})),
+        "tracks": len({int(n) for row in numbers for n in row if n >= 0}),
+        "people": len({int(i) for rows in truth for i in rows[:, 0]}),
     }
 
 

@@ -1,4 +1,9 @@
-"""MobileNetV2's pooled features (1,280 numbers a crop) on onnxruntime: CPU, no torch."""
+"""MobileNetV2's last maps in three bands, and colours in three bands: CPU, no torch.
+
+Chosen by ``evaluation.bench.identity_features``: the last linear maps (320, no rectifier) spread
+better than the 1,280 pooled features, bands keep what is above what, and colours under the light's
+own tint tell apart what the network takes for one kind.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,20 @@ from numpy.typing import NDArray
 
 from geb_assets.errors import GebError
 from resources.appearance.legacy_pt import read_legacy_pt
-from resources.appearance.mobilenetv2_graph import DIMENSION, MEAN, SIDE, mobilenetv2
+from resources.appearance.mobilenetv2_graph import MAPS, MEAN, SIDE, mobilenetv2
 from resources.identity import ModelIdentity
 from resources.images import Image
 from resources.packages import MOBILENETV2_WEIGHTS, fetch
 from resources.vectors import unit
+
+BANDS = 3
+COLOUR_SHARE = 0.3
+"""Weight of the colours' cosine; the rest is the maps'."""
+
+_BINS = (3, 6, 6)
+_RANGES = (0, 256, 64, 192, 64, 192)
+_COLOUR_SIDE = 64
+_DIMENSION = BANDS * (MAPS + _BINS[0] * _BINS[1] * _BINS[2])
 
 
 class MobileNetV2:
@@ -35,14 +49,14 @@ class MobileNetV2:
     @property
     def identity(self) -> ModelIdentity:
         return ModelIdentity(
-            "mobilenetv2-imagenet",
+            "mobilenetv2-bands-colours",
             f"{MOBILENETV2_WEIGHTS.project} {MOBILENETV2_WEIGHTS.version}",
             MOBILENETV2_WEIGHTS.sha256,
         )
 
     @property
     def dimension(self) -> int:
-        return DIMENSION
+        return _DIMENSION
 
     @cached_property
     def _session(self) -> Any:
@@ -61,13 +75,10 @@ class MobileNetV2:
             if crop.ndim != 3 or crop.size == 0:
                 raise GebError(f"appearance: crop {number} has no pixels; drop empty boxes first")
         if not crops:
-            return np.zeros((0, DIMENSION), np.float32)
+            return np.zeros((0, _DIMENSION), np.float32)
         session = self._session
         with ThreadPoolExecutor(self._workers) as pool:
-            rows = np.concatenate(
-                list(pool.map(lambda c: session.run(None, {"pictures": _input(c)})[0], crops))
-            )
-        return unit(rows)
+            return np.stack(list(pool.map(lambda crop: _row(crop, session), crops)))
 
     def similarity(self, means: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine; see :meth:`resources.appearance.Appearance.similarity`."""
@@ -75,12 +86,46 @@ class MobileNetV2:
         return np.asarray(np.minimum(rows @ rows.T, 1), np.float32)
 
 
-def _input(crop: Image) -> NDArray[np.float32]:
-    """``[1, 3, 224, 224]`` float32: stretched to the square, RGB, less the mean."""
-    shrinks = crop.shape[0] > SIDE and crop.shape[1] > SIDE
+def _row(crop: Image, session: Any) -> NDArray[np.float32]:
+    """Unit row of one crop: the bands of the maps, each at one length, then the colours'."""
+    (maps,) = session.run(None, {"pictures": network_input(crop)})
+    bands = unit(np.stack([b.mean(axis=(1, 2)) for b in np.array_split(maps[0], BANDS, axis=1)]))
+    return np.concatenate(
+        [
+            bands.ravel() * np.float32(((1 - COLOUR_SHARE) / BANDS) ** 0.5),
+            colours(crop).ravel() * np.float32((COLOUR_SHARE / BANDS) ** 0.5),
+        ]
+    )
+
+
+def network_input(crop: Image) -> NDArray[np.float32]:
+    """``[1, 3, 224, 224]`` float32: the crop amid the square, aspect kept, RGB less the mean."""
+    scale = SIDE / max(crop.shape[:2])
+    width, height = (max(1, round(side * scale)) for side in crop.shape[1::-1])
     resized = cv2.resize(
-        crop, (SIDE, SIDE), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+        crop, (width, height), interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
     )
-    return np.ascontiguousarray(
-        (resized[..., ::-1].astype(np.float32) - MEAN).transpose(2, 0, 1)[None]
-    )
+    y, x = (SIDE - height) // 2, (SIDE - width) // 2
+    square = np.zeros((1, 3, SIDE, SIDE), np.float32)
+    square[0, :, y : y + height, x : x + width] = (resized[..., ::-1] - MEAN).transpose(2, 0, 1)
+    return square
+
+
+def colours(crop: Image) -> NDArray[np.float32]:
+    """Unit rows ``[3, 108]``: square roots of a Lab histogram of each band of the crop's ellipse.
+
+    The channels are scaled to one mean first (gray world), which takes out the light's tint.
+    """
+    small = cv2.resize(crop, (_COLOUR_SIDE, _COLOUR_SIDE), interpolation=cv2.INTER_AREA)
+    tint = small.mean(axis=(0, 1))
+    lit = np.clip(small * (tint.mean() / np.maximum(tint, 1)), 0, 255)
+    lab = cv2.cvtColor(lit.astype(np.uint8), cv2.COLOR_BGR2LAB)
+    axis = np.linspace(-1, 1, _COLOUR_SIDE)
+    inside = np.asarray(np.hypot(axis[:, None], axis) <= 1, np.uint8)
+    histograms = [
+        cv2.calcHist(
+            [np.ascontiguousarray(lab[rows])], [0, 1, 2], inside[rows], list(_BINS), list(_RANGES)
+        ).ravel()
+        for rows in np.array_split(np.arange(_COLOUR_SIDE), BANDS)
+    ]
+    return unit(np.sqrt(np.stack(histograms).astype(np.float32)))

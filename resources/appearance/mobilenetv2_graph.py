@@ -1,4 +1,7 @@
-"""MobileNetV2 (Sandler et al. 2018, table 2, width 1.0) as an ONNX graph built from its arrays."""
+"""MobileNetV2 (Sandler et al. 2018, table 2, width 1.0) as an ONNX graph built from its arrays.
+
+Up to the last bottleneck: what follows it serves the classifier.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 # Mean and deviation of ImageNet's RGB values, in 0..255.
 MEAN = np.array([0.485, 0.456, 0.406], np.float32) * 255
 DEVIATION = np.array([0.229, 0.224, 0.225], np.float32) * 255
-DIMENSION = 1280
+MAPS = 320
 SIDE = 224
 
 # (first stride, blocks) of each stage of inverted residuals.
@@ -34,7 +37,7 @@ def fold(
 
 
 def mobilenetv2(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Serialised graph: ``pictures`` float32 ``[n, 3, 224, 224]`` to ``features`` ``[n, 1280]``.
+    """Serialised graph: ``pictures`` float32 ``[n, 3, 224, 224]`` to ``maps`` ``[n, 320, 7, 7]``.
 
     ``pictures`` are RGB less ``MEAN``; the division by ``DEVIATION`` is folded into the first
     convolution (exact: its zero padding stays zero). ``arrays`` are the network's own, by name.
@@ -100,14 +103,12 @@ def mobilenetv2(arrays: Mapping[str, NDArray[Any]]) -> bytes:
                 nodes.append(helper.make_node("Add", [x, y], [f"{name}.sum"]))
                 y = f"{name}.sum"
             x = y
-    x = convolve(x, "features.18.0", "features.18.1")
-    nodes.append(helper.make_node("GlobalAveragePool", [x], ["pooled"]))
-    nodes.append(helper.make_node("Flatten", ["pooled"], ["features"]))
+    nodes.append(helper.make_node("Identity", [x], ["maps"]))
     graph = helper.make_graph(
         nodes,
         "mobilenetv2",
         [helper.make_tensor_value_info("pictures", TensorProto.FLOAT, ["n", 3, SIDE, SIDE])],
-        [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", DIMENSION])],
+        [helper.make_tensor_value_info("maps", TensorProto.FLOAT, ["n", MAPS, 7, 7])],
         weights,
     )
     # Opset and format that onnxruntime has read for years.

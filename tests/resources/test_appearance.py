@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
@@ -57,6 +58,19 @@ def test_same_subjects_are_more_alike(appearance: Appearance, crops: list[Image]
     assert same > max(alike[0, 2:].max(), alike[1, 2:].max(), alike[2:4, 4].max())
 
 
+def test_slivers_have_a_row(appearance: Appearance) -> None:
+    rows = appearance.embed(
+        [np.full(s, 90, np.uint8) for s in ((1, 1, 3), (2, 300, 3), (300, 1, 3))]
+    )
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+
+
+def test_light_and_size_matter_little(appearance: Appearance, crops: list[Image]) -> None:
+    dim, small = np.asarray(crops[0] * 0.6, np.uint8), cv2.resize(crops[0], (80, 87))
+    rows = appearance.embed([crops[0], dim, small])
+    assert min(rows[0] @ rows[1], rows[0] @ rows[2]) > 0.85
+
+
 def test_no_crops_and_empty_crops(appearance: Appearance) -> None:
     assert appearance.embed([]).shape == (0, appearance.dimension)
     with pytest.raises(GebError, match="crop 1"):
@@ -93,7 +107,7 @@ def norm(x: NDArray[Any], arrays: Arrays, name: str) -> NDArray[Any]:
 
 
 def reference(arrays: Arrays, rgb: NDArray[Any]) -> NDArray[Any]:
-    """MobileNetV2's features [1280] of one RGB picture [3, 224, 224] in 0..255, unfolded."""
+    """MobileNetV2's maps [320, 7, 7] of one RGB picture [3, 224, 224] in 0..255, unfolded."""
 
     def layer(
         x: NDArray[Any], conv: str, bn: str, stride: int = 1, clip: bool = True
@@ -113,7 +127,7 @@ def reference(arrays: Arrays, rgb: NDArray[Any]) -> NDArray[Any]:
         y = layer(y, f"{at}.{first}", f"{at}.{first + 1}", stride)
         y = layer(y, f"{at}.{first + 3}", f"{at}.{first + 4}", clip=False)
         x = x + y if stride == 1 and x.shape[0] == y.shape[0] else y
-    return layer(x, "features.18.0", "features.18.1").mean(axis=(1, 2))
+    return x
 
 
 def test_the_graph_is_the_network(models: Path, picture: Callable[[str], Image]) -> None:
@@ -123,8 +137,8 @@ def test_the_graph_is_the_network(models: Path, picture: Callable[[str], Image])
     session = onnxruntime.InferenceSession(mobilenetv2(arrays), providers=["CPUExecutionProvider"])
     crop = picture("chelsea.png")[40:264, 100:324, ::-1].transpose(2, 0, 1).astype(np.float64)
     centred = (crop - MEAN[:, None, None]).astype(np.float32)[None]
-    (features,) = session.run(None, {"pictures": centred})
-    np.testing.assert_allclose(features[0], reference(arrays, crop), atol=2e-4, rtol=1e-3)
+    (maps,) = session.run(None, {"pictures": centred})
+    np.testing.assert_allclose(maps[0], reference(arrays, crop), atol=2e-3, rtol=1e-3)
 
 
 def test_folding_a_batch_norm_changes_nothing() -> None:
