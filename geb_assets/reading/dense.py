@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from geb_assets.errors import GebError
 
 _BLOCK = 8192
-_SCREENED = 64
-"""Rows screened at first."""
+_SCREENED = 1024
+"""Rows taken from the screen at first; only the nearest of them are looked at."""
 _ROUNDING = 1e-5
 """Float32 rounding of a screened product of unit vectors, at most."""
 
@@ -186,20 +186,27 @@ class DenseIndex:
         if not visible or not count:
             return np.zeros(0, np.int64), np.zeros(0)
         wanted = _direction(query).astype(np.float32)[None]
-        size = min(max(_SCREENED, 4 * count), visible)
-        while True:
-            if size < visible:
-                screened, rows = self.codes.search(wanted, size, params=_first(visible))
-                rows = np.sort(rows[0].astype(np.int64))
-                beyond = float(screened[0, -1]) + self.error + _ROUNDING
-            else:
-                rows, beyond = np.arange(visible), -np.inf
-            cosines = self.cosines(query, rows)
-            last = np.partition(cosines, -count)[-count] if len(rows) > count else -np.inf
-            if size == visible or last > beyond:
-                kept = cosines >= last
-                return rows[kept], cosines[kept]
-            size = min(size * 8, visible)
+        size = max(_SCREENED, 4 * count)
+        while size < visible:
+            screened, rows = self.codes.search(wanted, size, params=_first(visible))
+            screened, rows = screened[0], rows[0].astype(np.int64)
+            # The best by their codes first: they say how far down anything can still belong.
+            near = self.cosines(query, rows[: 4 * count])
+            least = np.partition(near, -count)[-count] - self.error - _ROUNDING
+            if screened[-1] < least:
+                found = np.sort(rows[screened >= least])
+                return _best(found, self.cosines(query, found), count)
+            size *= 16
+        every = np.arange(visible)
+        return _best(every, self.cosines(query, every), count)
+
+
+def _best(rows: NDArray[np.int64], cosines: Real, count: int) -> tuple[NDArray[np.int64], Real]:
+    """The ``count`` rows of highest cosine, and all ties of the last."""
+    if len(rows) <= count:
+        return rows, cosines
+    kept = cosines >= np.partition(cosines, -count)[-count]
+    return rows[kept], cosines[kept]
 
 
 def _first(count: int) -> Any:
