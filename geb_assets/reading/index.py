@@ -31,7 +31,7 @@ from geb_assets.reading.nodes import NodeIndex, build_nodes, place_nodes
 from geb_assets.reading.rows import Frames
 from geb_assets.reading.settings import SearchSettings
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the same rows give other arrays."""
 
 _FACTS = "index.json"

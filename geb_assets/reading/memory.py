@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -16,17 +16,14 @@ from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.reading.dense import DenseIndex, VectorRows
 from geb_assets.reading.index import Index
-from geb_assets.reading.pagerank import personalized_pagerank
 from geb_assets.reading.rows import VECTORS, Frames, plain_rows, vectors_of
 from geb_assets.reading.seeds import Matches, best, seed_vector
 from geb_assets.reading.selection import CATEGORIES, Ranked, select
 from geb_assets.reading.settings import DEFAULT, Budget, SearchSettings
 from geb_assets.reading.source import Source
+from geb_assets.reading.split import split_pagerank
 from geb_assets.reading.units import APPEARANCES, CHAINS, Frame, Unit, UnitKind
 from geb_assets.reading.variants import Variant, variant_of
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 Places = NDArray[np.int64]
 Vector = NDArray[np.float32]
@@ -340,13 +337,10 @@ class Memory:
     def _propagate(
         self, seeds: NDArray[np.float64], visible: int, when: float
     ) -> NDArray[np.float64]:
-        matrix: sparse.csr_array = self.index.adjacency.at(when)
-        mask = np.zeros(len(seeds), bool)
-        mask[:visible] = True
-        return personalized_pagerank(
-            matrix,
+        return split_pagerank(
+            self.index.adjacency.at(when),
             seeds,
-            visible=mask,
+            visible=visible,
             damping=self.settings.damping,
             tol=self.settings.tol,
             max_iter=self.settings.max_iter,

@@ -82,7 +82,7 @@ def _pagerank(
         return result
     # Rows after the last visible node are never needed; leaving them out copies nothing.
     count = int(seen[-1]) + 1
-    rows = _first_rows(adjacency, count)
+    rows = first_rows(adjacency, count)
     shown = mask[:count].astype(np.float64)
     padded = np.zeros((seeds.shape[0], *seeds.shape[1:]))
     padded[:count] = shown
@@ -90,13 +90,10 @@ def _pagerank(
     linked = degree > 0
     inverse = np.divide(1.0, degree, out=np.zeros_like(degree), where=linked)
 
-    restart = _restart(seeds[:count], shown)
+    restart = restart_of(seeds[:count], shown)
     # Nodes without edges stand alone: what they hold is their seed.
     wanted = np.where(linked, restart, 0.0)
-    # Of a start s among linked nodes s / (1 - d) comes to stay, of one without edges s itself; an
-    # L1 residual leaves at most 1 / (1 - d) of itself in the solution.
-    share = float(np.min(wanted.sum(axis=0), initial=1.0))
-    enough = tol * (share + (1.0 - share) * (1.0 - damping))
+    enough = residual_of(wanted, tol, damping)
     solution = _chebyshev(
         rows, padded, inverse, linked * damping, wanted, damping, enough, max_iter
     )
@@ -108,7 +105,7 @@ def _pagerank(
     return result
 
 
-def _first_rows(adjacency: sparse.csr_array, count: int) -> sparse.csr_array:
+def first_rows(adjacency: sparse.csr_array, count: int) -> sparse.csr_array:
     """The first rows of a CSR matrix, sharing its memory."""
     if count == adjacency.shape[0]:
         return adjacency
@@ -117,7 +114,7 @@ def _first_rows(adjacency: sparse.csr_array, count: int) -> sparse.csr_array:
     return sparse.csr_array(parts, shape=(count, adjacency.shape[1]), copy=False)
 
 
-def _restart(seeds: Real, shown: Real) -> Real:
+def restart_of(seeds: Real, shown: Real) -> Real:
     """Seeds on visible nodes, at sum 1; every visible node alike where none is left."""
     kept = seeds * shown
     total = kept.sum(axis=0)
@@ -125,6 +122,16 @@ def _restart(seeds: Real, shown: Real) -> Real:
         kept = np.asarray(np.where(total > 0, kept, np.broadcast_to(shown, kept.shape)))
         total = kept.sum(axis=0)
     return np.asarray(np.divide(kept, total, out=np.zeros_like(kept), where=total > 0))
+
+
+def residual_of(wanted: Real, tol: float, damping: float) -> float:
+    """The L1 residual that leaves a relative L1 error of ``tol`` in the solution.
+
+    ``wanted``: the seeds on nodes with edges. Of s among these s / (1 - d) comes to stay, of seeds
+    elsewhere they themselves; a residual leaves at most 1 / (1 - d) of itself.
+    """
+    share = float(np.min(wanted.sum(axis=0), initial=1.0))
+    return tol * (share + (1.0 - share) * (1.0 - damping))
 
 
 def _chebyshev(
