@@ -14,7 +14,6 @@ from geb_assets.assets import RECORDING_TAG, recording_of
 from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.lineage import Planner
-from geb_assets.partitions import Partitions
 from geb_assets.reloading import reload_location
 from geb_assets.stage import Stage
 from geb_assets.stages import STAGES
@@ -29,19 +28,17 @@ def _selection(partition: str) -> dg.AssetSelection:
     return dg.AssetSelection.assets(*(s.asset for s in STAGES if s.partition == partition))
 
 
-def jobs(partitions: Partitions) -> list[AnyJob]:
+def jobs() -> list[AnyJob]:
     """One job a partition set (Dagster runs one set at a time), and the upkeep of the tables."""
     return [
         dg.define_asset_job(
             "write_segments",
             _selection("segment"),
-            partitions_def=partitions.segment,
             description="All stages of an hour of video.",
         ),
         dg.define_asset_job(
             "write_recordings",
             _selection("recording"),
-            partitions_def=partitions.recording,
             description="All stages of a whole recording.",
         ),
         maintain_tables,

@@ -26,7 +26,7 @@ def build(home: Home) -> dg.Definitions:
         registry = Registry()
         faults = [dg.AssetSpec("registry_fault", description=str(error), group_name="fault")]
     partitions = Partitions(registry)
-    known_jobs = jobs(partitions)
+    known_jobs = jobs()
     return dg.Definitions(
         assets=[*(stage_asset(stage, STAGES, partitions) for stage in STAGES), *faults],
         jobs=known_jobs,

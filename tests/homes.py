@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from uuid import uuid4
 
 from geb_assets.adding import add_videos
 from geb_assets.building import Built, build
@@ -82,7 +83,7 @@ def up_to_date(home: Home, *recordings: str) -> list[tuple[str, bool]]:
             return ran
         for step in (one for one in ready if one.asset == ready[0].asset):
             stage = planner.stages[step.asset]
-            outcome = run_partition(home, STAGES, stage, step.partition, f"run {len(ran)}")
+            outcome = run_partition(home, STAGES, stage, step.partition, uuid4().hex)
             ran.append((step.asset, outcome.changed))
 
 
