@@ -7,7 +7,9 @@ ones can belong to the result; where the bound does not settle it, more rows are
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -21,11 +23,14 @@ from geb_assets.errors import GebError
 _BLOCK = 8192
 _SCREENED = 1024
 """Rows taken from the screen at first; only the nearest of them are looked at."""
+_SLICE = 1 << 16
+"""Fewest rows that are worth a thread."""
 _ROUNDING = 1e-5
 """Float32 rounding of a screened product of unit vectors, at most."""
 
 Real = NDArray[np.float64]
 Half = NDArray[np.float16]
+Vectors = NDArray[np.float32]
 Allocate = Callable[[str, tuple[int, ...], Any], NDArray[Any]]
 """Name, shape and dtype to an array to be filled, in memory or in a file."""
 
@@ -188,17 +193,42 @@ class DenseIndex:
         wanted = _direction(query).astype(np.float32)[None]
         size = max(_SCREENED, 4 * count)
         while size < visible:
-            screened, rows = self.codes.search(wanted, size, params=_first(visible))
-            screened, rows = screened[0], rows[0].astype(np.int64)
+            screened, rows, beyond = self._screen(wanted, size, visible)
             # The best by their codes first: they say how far down anything can still belong.
-            near = self.cosines(query, rows[: 4 * count])
+            first = np.argsort(-screened, kind="stable")[: 4 * count]
+            near = self.cosines(query, rows[first])
             least = np.partition(near, -count)[-count] - self.error - _ROUNDING
-            if screened[-1] < least:
+            if beyond < least:
                 found = np.sort(rows[screened >= least])
                 return _best(found, self.cosines(query, found), count)
             size *= 16
         every = np.arange(visible)
         return _best(every, self.cosines(query, every), count)
+
+    def _screen(
+        self, wanted: Vectors, size: int, visible: int
+    ) -> tuple[Vectors, NDArray[np.int64], float]:
+        """Visible rows of highest screened product: at least the ``size`` best, in no order, their
+        products, and the highest that any other row can have. Slices are screened in parallel."""
+        slices = max(1, min(os.cpu_count() or 1, visible // _SLICE))
+        cuts = np.linspace(0, visible, slices + 1).astype(np.int64).tolist()
+
+        def one(low: int, high: int) -> tuple[Vectors, NDArray[np.int64]]:
+            products, rows = self.codes.search(wanted, size, params=_between(low, high))
+            found = rows[0] >= 0
+            return products[0][found], rows[0][found].astype(np.int64)
+
+        if slices == 1:
+            parts = [one(0, visible)]
+        else:
+            with ThreadPoolExecutor(slices) as pool:
+                parts = list(pool.map(one, cuts[:-1], cuts[1:]))
+        full = [float(products[-1]) for products, _ in parts if len(products) == size]
+        return (
+            np.concatenate([products for products, _ in parts]),
+            np.concatenate([rows for _, rows in parts]),
+            max(full, default=-np.inf),
+        )
 
 
 def _best(rows: NDArray[np.int64], cosines: Real, count: int) -> tuple[NDArray[np.int64], Real]:
@@ -209,12 +239,12 @@ def _best(rows: NDArray[np.int64], cosines: Real, count: int) -> tuple[NDArray[n
     return rows[kept], cosines[kept]
 
 
-def _first(count: int) -> Any:
-    """Search parameters that keep to the first rows."""
+def _between(low: int, high: int) -> Any:
+    """Search parameters that keep to a range of rows."""
     import faiss
 
     parameters: Any = faiss.SearchParameters
-    return parameters(sel=faiss.IDSelectorRange(0, count))
+    return parameters(sel=faiss.IDSelectorRange(low, high))
 
 
 def _direction(query: NDArray[np.float32]) -> Real:

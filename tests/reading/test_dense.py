@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geb_assets.reading import dense
 from geb_assets.reading.dense import (
     DenseIndex,
     VectorRows,
@@ -67,6 +68,21 @@ def test_the_top_is_exact_as_of_any_time(seed: int, dim: int, count: int, copies
     if len(best):
         assert set(seen[every[seen] > best[-1] + 1e-9]) <= set(found)
         assert (cosines >= best[-1] - 1e-9).all()
+
+
+def test_slices_screened_in_parallel_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((4000, 32)).astype(np.float16)
+    index = index_of(vectors, np.arange(4000.0))
+    query = rng.standard_normal(32).astype(np.float32)
+    monkeypatch.setattr(dense, "_SCREENED", 16)
+    for at in (1500.0, 3999.0):
+        whole = index.top(query, 5, at)
+        monkeypatch.setattr(dense, "_SLICE", 100)
+        monkeypatch.setattr(dense.os, "cpu_count", lambda: 3)
+        sliced = index.top(query, 5, at)
+        assert np.array_equal(whole[0], sliced[0]) and np.array_equal(whole[1], sliced[1])
+        monkeypatch.setattr(dense, "_SLICE", 1 << 16)
 
 
 def test_equal_vectors_have_equal_cosines() -> None:
