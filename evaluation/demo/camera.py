@@ -53,6 +53,6 @@ def walk(length: float, seconds: float, fps: float, rng: np.random.Generator) ->
     return CameraPath(
         x=edge + progress * (length - 2 * edge),
         y=WORLD_HEIGHT / 2 + wave(8, 0.1, 0.2) + wave(2, 0.8, 1.2),
-        zoom=1 + wave(0.05, 0.04, 0.08),
+        zoom=1 + wave(0.03, 0.04, 0.08),
         roll=wave(0.02, 0.08, 0.15),
     )

@@ -28,7 +28,7 @@ from resources.images import Image
 
 FPS = 10
 _OVERLAY_SIDE = 80
-_OVERLAY_AT = (WIDTH - _OVERLAY_SIDE - 14, 12)
+_OVERLAY_AT = (WIDTH - _OVERLAY_SIDE - 12, 8)
 
 Progress = Callable[[int, int], None]
 """Called as ``progress(frames_done, frames_total)``."""

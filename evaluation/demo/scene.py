@@ -125,7 +125,7 @@ def _place(
     rng: np.random.Generator,
 ) -> Placement:
     cutout = cutouts[subject.cutout]
-    scale = subject.width * rng.uniform(0.94, 1.08) / cutout.pixels.shape[1]
+    scale = subject.width * rng.uniform(0.98, 1.14) / cutout.pixels.shape[1]
     small = cv2.resize(
         np.concatenate([cutout.pixels, cutout.alpha[..., None]], 2),
         (round(cutout.pixels.shape[1] * scale), round(cutout.pixels.shape[0] * scale)),
@@ -138,7 +138,7 @@ def _place(
     height = layer.shape[0]
     top = {
         "floor": rng.uniform(500, 520) - height,
-        "table": rng.uniform(445, 465) - height,
+        "table": rng.uniform(465, 485) - height,
         "wall": rng.uniform(250, 280) - height / 2 + 40,
     }[subject.seat]
     return Placement(
@@ -171,7 +171,7 @@ def _section(
         tint = np.asarray(colour) * rng.uniform(0.95, 1.05, 3)
         part = section[rows]
         grain = _grain(pictures[f"{texture}.png"], part.shape[0], width, rng.uniform(0.6, 0.9))
-        part[:] = (tint + grain[..., None] * 8.0) * light
+        part[:] = (tint + grain[..., None] * 5.0) * light
     return section
 
 

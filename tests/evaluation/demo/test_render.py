@@ -105,8 +105,8 @@ def test_nobody_is_in_two_places_at_once(pictures: dict[str, Image], seed: int) 
         for one, two in itertools.combinations(world.placements, 2):
             gap = abs(two.centre - one.centre)
             names = {one.subject.identity, two.subject.identity}
-            assert len(names) == 2 or gap > WIDTH + 300
-            if names == {"red cup", "blue cup"} and gap < WIDTH + 300:
+            assert len(names) == 2 or gap > WIDTH + 400
+            if names == {"red cup", "blue cup"} and gap < WIDTH + 400:
                 together += 1
             widths = one.layer.shape[1] / 2 + two.layer.shape[1] / 2
             assert gap > widths + 10  # nothing hides another
