@@ -138,6 +138,15 @@ EMBEDDED = Profile(
     },
     parameters={
         "clips": {"sample_fps": 5.0},
+        # A small detector's boxes come and go: little overlap joins them (docs/models.md).
+        "tracks": {
+            "high_confidence": 0.2,
+            "activation": 0.25,
+            "match_iou": 0.05,
+            "second_iou": 0.2,
+            "unconfirmed_iou": 0.1,
+            "buffer_s": 2.0,
+        },
         # The detector's boxes jitter; its picture features score high between unlike things.
         "observations": {
             "regroup_floor": 0.75,
@@ -146,7 +155,7 @@ EMBEDDED = Profile(
             "overlay_still_iou": 0.85,
         },
         "embeddings": {"picture_weight": 1.0},
-        "association": {"theta_cons": 0.70, "theta_match": 0.80},
+        "association": {"theta_cons": 0.45, "theta_match": 0.62},
     },
     files=EMBEDDED_MODELS,
 )
