@@ -19,16 +19,18 @@ _READ_FROM = 6
 _MARGIN_S = 240.0
 """How far before or after a moment the neighbouring time is read out."""
 _NEIGHBOURS = 8
+_OF_A_CHOICE = 6
+"""Units taken from the search for one choice."""
 _READOUT_S = 1800.0
 
 
 class EmbeddedController:
     """Deterministic. Each round comes from another side, in this order:
 
-    the question with its choices; the question alone; the times at which a thing that the question
-    concerns was also seen, read out; what came before or after the best moment, where the question
-    asks for that; the question with what the best units name; the question with each choice. It
-    stops when a round adds nothing, or when no side is left.
+    the question with its choices; the times at which a thing that the question concerns was also
+    seen, read out; the question with each choice, so that each has its say; the question alone;
+    what came before or after the best moment, where the question asks for that; the question with
+    what the best units name. It stops when a round adds nothing, or when no side is left.
     """
 
     name = "embedded controller"
@@ -53,6 +55,8 @@ def _sides(progress: Progress) -> Iterator[Decision]:
         if times:
             start, end = times[-1] if question.order == "last" else times[0]
             yield _read_out(question, start, end, f"{excerpt.name} was also seen then")
+    for choice in question.choices:
+        yield Decision("search", f"{question.text} {choice}", "one choice", _OF_A_CHOICE)
     yield Decision("search", question.text, "the question alone")
     moment = _best_moment(question, units)
     if moment is not None and question.order == "before":
@@ -66,8 +70,6 @@ def _sides(progress: Progress) -> Iterator[Decision]:
     named = _named(question, units)
     if named:
         yield Decision("search", f"{question.text} {' '.join(named)}", "what the best units name")
-    for choice in question.choices:
-        yield Decision("search", f"{question.text} {choice}", "one choice")
 
 
 def _read_out(
