@@ -45,7 +45,7 @@ class Built:
 
     ran: tuple[Ran, ...]
     faults: tuple[str, ...]
-    """One plain line for each partition that could not be built."""
+    """One plain line for each reason why partitions could not be built."""
 
 
 def instance_folder(home: Home) -> Path:
@@ -55,7 +55,9 @@ def instance_folder(home: Home) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not target.exists():
-            shutil.copyfile(_instance_settings(), target)
+            partial = target.with_suffix(".partial")
+            shutil.copyfile(_instance_settings(), partial)
+            partial.replace(target)
     except OSError as error:
         raise refusal(home.path, error) or error from None
     return folder
@@ -110,7 +112,7 @@ def build(
                 shells = _Shells(home, planner.registry)
             steps = _next(planner, planner.plan(recordings), wanted, faults, tried)
             if not steps:
-                return Built(tuple(ran), tuple(faults.values()))
+                return Built(tuple(ran), tuple(dict.fromkeys(faults.values())))
             for step in steps:
                 stage = planner.stages[step.asset]
                 expected = planner.expected(stage, step.partition).fingerprint

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+_SPACE, _RIGHTS = "free some space there", "mend its permissions"
 _REFUSALS = (
     # However Python, SQLite, Arrow, polars and Delta word it.
-    (re.compile(r"No space left|disk is full|os error 28\b|quota exceeded"), "is full"),
+    (r"No space left|disk is full|os error 28\b|quota exceeded", "is full", _SPACE),
     (
-        re.compile(r"Permission denied|Read-only file|readonly database|not permitted"),
+        r"Permission denied|Read-only file|readonly database|not permitted",
         "is not writable",
+        _RIGHTS,
     ),
-    (re.compile(r"Not a directory|File exists"), "is no folder"),
+    (r"Not a directory|File exists", "is no folder", "move what is in its place"),
+    (
+        r"disk I/O error|unable to open database",
+        "is full or not writable",
+        f"{_SPACE}, {_RIGHTS}",
+    ),
 )
 
 
@@ -25,9 +32,8 @@ def refusal(folder: Path, error: BaseException) -> GebError | None:
     if isinstance(error, GebError):
         return None
     words = str(error)
-    for pattern, state in _REFUSALS:
-        if pattern.search(words):
-            mend = "free some space there" if state == "is full" else "mend its permissions"
+    for pattern, state, mend in _REFUSALS:
+        if re.search(pattern, words):
             return GebError(
                 f"{folder} {state}: {mend}, or choose another home with GEB_HOME, and run again"
             )
