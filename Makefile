@@ -16,11 +16,11 @@ $(BIN)/uv:
 	$(BIN)/python -m pip install --quiet uv
 
 $(STAMP): pyproject.toml | $(BIN)/uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e .
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -e .
 	touch $@
 
 $(STAMP_DEV): pyproject.toml | $(BIN)/uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[dev]"
+	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -e ".[dev]"
 	touch $@ $(STAMP)
 
 demo: $(STAMP)

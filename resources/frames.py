@@ -25,6 +25,25 @@ _ABANDONED_S = 3600.0
 _MODES = {"colour": cv2.IMREAD_COLOR, "gray half": cv2.IMREAD_REDUCED_GRAYSCALE_2}
 
 
+class KeptClip:
+    """The frames of one clip, read at random."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+
+    @property
+    def times(self) -> dict[int, float]:
+        """Frame number to time, s, ascending."""
+        return {int(Path(e.filename).stem): float(e.comment) for e in self._archive.infolist()}
+
+    def read(
+        self, numbers: Sequence[int], mode: Literal["colour", "gray half"] = "colour"
+    ) -> Iterator[NDArray[np.uint8]]:
+        """The frames of these numbers, in order: BGR at full size, or gray at half size."""
+        for number in numbers:
+            yield decode_jpeg(self._archive.read(f"{number:06d}.jpg"), mode)
+
+
 @dataclass(frozen=True)
 class FrameCache:
     """One stored-zip of JPEG frames a clip, under one folder a segment, the oldest dropped first.
@@ -53,22 +72,9 @@ class FrameCache:
         finally:
             partial.unlink(missing_ok=True)
 
-    def times(self, key: str, clip: str) -> dict[int, float]:
-        """Frame number to time, s, of a kept clip, ascending."""
-        with zipfile.ZipFile(self._path(key, clip)) as archive:
-            return {int(Path(e.filename).stem): float(e.comment) for e in archive.infolist()}
-
-    def read(
-        self,
-        key: str,
-        clip: str,
-        numbers: Sequence[int],
-        mode: Literal["colour", "gray half"] = "colour",
-    ) -> Iterator[NDArray[np.uint8]]:
-        """The frames of these numbers, in order: BGR at full size, or gray at half size."""
-        with zipfile.ZipFile(self._path(key, clip)) as archive:
-            for number in numbers:
-                yield decode_jpeg(archive.read(f"{number:06d}.jpg"), mode)
+    def open(self, key: str, clip: str) -> KeptClip:
+        """A kept clip for reading; it stays readable where the cache drops it meanwhile."""
+        return KeptClip(zipfile.ZipFile(self._path(key, clip)))
 
     def trim(self, keep: str) -> None:
         """Drops the least recently written segments until the folder is within its limit."""

@@ -53,12 +53,14 @@ def demonstrate(output: Output, seed: int) -> dict[str, Any]:
         f"B-cubed F1 {found.b_cubed.f1:.3f}."
     )
     output.say(
-        f"The red and the blue cup are {'apart' if found.cups_apart else 'mixed up'}; the motorbike "
-        f"that left and returned is {'in one biography' if found.returning_in_one else 'split'}."
+        f"The red and the blue cup are {'apart' if found.cups_apart else 'mixed up'}; "
+        "the motorbike that left and returned is "
+        f"{'in one biography' if found.returning_in_one else 'split'}."
     )
     output.say(
-        f"The recorder's overlay: {found.overlay_boxes} boxes found, {overlay.height} groups of "
-        f"{int(overlay['frames'].sum())} boxes dropped, {found.overlay_observations} kept by mistake."
+        f"The recorder's overlay: {found.overlay_boxes} boxes found, "
+        f"{overlay.height} groups of {int(overlay['frames'].sum())} boxes dropped, "
+        f"{found.overlay_observations} kept by mistake."
     )
     output.say(f"\nTables are under {home.tables}; open one with polars:")
     output.say(f'  import polars as pl; pl.read_delta("{home.store.uri("entities")}")')

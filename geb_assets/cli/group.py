@@ -20,7 +20,9 @@ class Group(click.Group):
         arguments = list(sys.argv[1:] if args is None else args)
         output = Output("--json" in arguments)
         try:
-            code = super().main(arguments, **{**extra, "prog_name": "geb", "standalone_mode": False})
+            code = super().main(
+                arguments, **{**extra, "prog_name": "geb", "standalone_mode": False}
+            )
         except click.exceptions.NoArgsIsHelpError as help_:
             help_.show()
             sys.exit(help_.exit_code)

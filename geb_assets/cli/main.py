@@ -199,6 +199,27 @@ def search(output: Output, recording: str, query: str, at: str | None) -> None:
 
 
 @main.command()
+@click.argument("recording")
+@click.argument("question")
+@click.option("--at", default=None, help="The clock time at which it is asked.")
+@click.option("--choice", "choices", multiple=True, help="One choice; repeat for each.")
+@click.option("--html", "page", type=_PATHS, default=None, help="Also write a page with pictures.")
+@_command
+def ask(
+    output: Output,
+    recording: str,
+    question: str,
+    at: str | None,
+    choices: Sequence[str],
+    page: Path | None,
+) -> None:
+    """Answer a QUESTION from the memory of a RECORDING, and show what decided it."""
+    from geb_assets.cli.ask import ask as ask_question
+
+    output.result(ask_question(output, recording, question, at=at, choices=choices, page=page))
+
+
+@main.command()
 @_command
 def tables(output: Output) -> None:
     """List the tables, their rows, and how to open one."""

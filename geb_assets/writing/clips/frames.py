@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from geb_assets.registry import Recording, segment_span
 from geb_assets.stage import Work
@@ -19,6 +15,7 @@ from geb_assets.writing.clips.decode import (
     decode_clips,
     segment_clips,
 )
+from resources.frames import KeptClip
 
 
 def cache_key(recording: Recording, segment: str, grid_s: int, fps: Sequence[float]) -> str:
@@ -42,20 +39,10 @@ class ClipFrames:
             self._clips["fps"].to_list(),
         )
 
-    def times(self, clip: str) -> dict[int, float]:
-        """Frame number to its time on the recording clock, s, ascending."""
+    def open(self, clip: str) -> KeptClip:
+        """The sampled frames of a clip."""
         self._ensure(clip)
-        return self._work.frames.times(self._key, clip)
-
-    def read(
-        self,
-        clip: str,
-        numbers: Sequence[int],
-        mode: Literal["colour", "gray half"] = "colour",
-    ) -> Iterator[NDArray[np.uint8]]:
-        """The frames of these numbers, in order: BGR at full size, or gray at half size."""
-        self._ensure(clip)
-        return self._work.frames.read(self._key, clip, numbers, mode)
+        return self._work.frames.open(self._key, clip)
 
     def _ensure(self, clip: str) -> None:
         work = self._work

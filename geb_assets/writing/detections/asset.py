@@ -13,6 +13,7 @@ from geb_assets.tables import TABLES
 from geb_assets.writing.clips.frames import ClipFrames
 from resources.detector import Detections as Found
 from resources.detector import Detector
+from resources.frames import KeptClip
 
 _BATCH = 16
 
@@ -43,12 +44,12 @@ def detection_rows(
     return pl.concat([pl.DataFrame(schema=schema), *parts])
 
 
-def _detect(detector: Detector, frames: ClipFrames, clip: str, most: int) -> pl.DataFrame:
-    times = frames.times(clip)
+def _detect(detector: Detector, frames: KeptClip, clip: str, most: int) -> pl.DataFrame:
+    times = frames.times
     numbers = list(times)
     found: list[Found] = []
     for begin in range(0, len(numbers), _BATCH):
-        found += detector.detect(list(frames.read(clip, numbers[begin : begin + _BATCH])))
+        found += detector.detect(list(frames.read(numbers[begin : begin + _BATCH])))
     capped = [Found(f.boxes[:most], f.confidence[:most], f.labels[:most]) for f in found]
     return detection_rows(clip, numbers, list(times.values()), capped)
 
@@ -62,7 +63,7 @@ def run(work: Work) -> Result:
         work.progress("detections", done, clips.height)
         kept = work.checkpoints.get(clip["clip"])
         if kept is None:
-            rows = _detect(detector, frames, clip["clip"], section.max_per_frame)
+            rows = _detect(detector, frames.open(clip["clip"]), clip["clip"], section.max_per_frame)
             kept = {"detections": work.keys(rows)}
             work.checkpoints.put(clip["clip"], kept)
         tables.append(kept["detections"])

@@ -30,8 +30,10 @@ def clip_facts(clip: dict[str, Any]) -> ClipFacts:
 
 
 def _reader(frames: ClipFrames, clip: str) -> ReadFrame:
+    kept = frames.open(clip)
+
     def read(number: int) -> Image:
-        return next(frames.read(clip, [number]))
+        return next(kept.read([number]))
 
     return read
 

@@ -13,6 +13,7 @@ from geb_assets.stage import Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from geb_assets.writing.clips.frames import ClipFrames
 from resources.detector import Detections as Found
+from resources.frames import KeptClip
 from resources.tracker import Tracker
 
 _GRAY_SCALE = 2.0
@@ -47,13 +48,13 @@ def track_rows(clip: str, rows: pl.DataFrame, ids: Sequence[NDArray[np.int64]]) 
 
 
 def _track(
-    tracker: Tracker, frames: ClipFrames, clip: dict[str, Any], rows: pl.DataFrame
+    tracker: Tracker, frames: KeptClip, clip: dict[str, Any], rows: pl.DataFrame
 ) -> pl.DataFrame:
-    name = clip["clip"]
-    numbers = list(frames.times(name))
+    numbers = list(frames.times)
     found = per_frame(rows, numbers)
-    gray = frames.read(name, numbers, "gray half")
-    return track_rows(name, rows, tracker.track(found, gray, clip["fps"], scale=_GRAY_SCALE))
+    gray = frames.read(numbers, "gray half")
+    ids = tracker.track(found, gray, clip["fps"], scale=_GRAY_SCALE)
+    return track_rows(clip["clip"], rows, ids)
 
 
 def run(work: Work) -> Result:
@@ -67,7 +68,7 @@ def run(work: Work) -> Result:
         kept = work.checkpoints.get(clip["clip"])
         if kept is None:
             rows = by_clip.get((clip["clip"],), found.clear())
-            kept = {"tracks": work.keys(_track(tracker, frames, clip, rows))}
+            kept = {"tracks": work.keys(_track(tracker, frames.open(clip["clip"]), clip, rows))}
             work.checkpoints.put(clip["clip"], kept)
         tables.append(kept["tracks"])
     work.progress("tracks", clips.height, clips.height)
