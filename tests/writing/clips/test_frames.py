@@ -25,10 +25,10 @@ def test_frames_come_back_with_their_numbers_and_exact_times(tmp_path: Path) -> 
         "r/d001-00h~ab", "r/d001-00:00:00.00", [(n, t, jpeg(n * 20)) for n, t in times.items()]
     )
     assert cache.has("r/d001-00h~ab", "r/d001-00:00:00.00")
-    assert cache.times("r/d001-00h~ab", "r/d001-00:00:00.00") == times
-    (late, early) = cache.read("r/d001-00h~ab", "r/d001-00:00:00.00", [7, 3])
+    assert cache.open("r/d001-00h~ab", "r/d001-00:00:00.00").times == times
+    (late, early) = cache.open("r/d001-00h~ab", "r/d001-00:00:00.00").read([7, 3])
     assert (late.mean(), early.mean()) == pytest.approx((140, 60), abs=2)
-    (gray,) = cache.read("r/d001-00h~ab", "r/d001-00:00:00.00", [7], "gray half")
+    (gray,) = cache.open("r/d001-00h~ab", "r/d001-00:00:00.00").read([7], "gray half")
     assert gray.shape == (20, 30)
 
 
