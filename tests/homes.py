@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from geb_assets.adding import add_videos
 from geb_assets.building import Built, build
 from geb_assets.home import Home
+from geb_assets.parameters import effective
 from geb_assets.run import run_partition
 from geb_assets.stages import STAGES
+from resources.profiles import EMBEDDED
 from tests.films import cutouts, steady, walk, write_video
 
 RECORDINGS = {
@@ -85,6 +88,12 @@ def up_to_date(home: Home, *recordings: str) -> list[tuple[str, bool]]:
             stage = planner.stages[step.asset]
             outcome = run_partition(home, STAGES, stage, step.partition, uuid4().hex)
             ran.append((step.asset, outcome.changed))
+
+
+def default(parameter: str) -> Any:
+    """The value of ``section.name`` where no recording overrides it."""
+    section, name = parameter.split(".")
+    return getattr(effective(section, EMBEDDED.parameters), name)
 
 
 def copy(home: Path, to: Path) -> Home:

@@ -322,6 +322,7 @@ def test_a_recording_changed_while_files_are_added_is_not_overwritten(
     assert home.registry().recording("r").parameters["graph"] == {"same_instance": 0.4}
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_build_plainly_and_the_next_one_goes_on(home: Home) -> None:
     whole = versions(home)
     set_parameters(home, "r", {"detections.max_per_frame": 299})

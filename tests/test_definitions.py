@@ -20,7 +20,7 @@ from geb_assets.home import Home
 from geb_assets.registry import FILE, LineFile, Recording, Registry, Video, edit
 from geb_assets.stages import STAGES
 from tests.films import numbered, steady, write_video
-from tests.homes import built, up_to_date, versions
+from tests.homes import built, default, up_to_date, versions
 
 SNAPSHOT = Path(__file__).with_name("definitions.json")
 
@@ -138,7 +138,7 @@ def test_the_sensor_asks_for_the_first_stale_asset_alone(home: Home) -> None:
     (skip,) = ask(request_stale, home)[0]
     assert skip.skip_message == "nothing is stale"
 
-    set_parameters(home, "r", {"tracks.buffer_s": 2.0, "association.theta_match": 0.9999})
+    set_parameters(home, "r", {"tracks.buffer_s": 1.7, "association.theta_match": 0.9999})
     first, _ = ask(request_stale, home)
     assert [(r.job_name, r.partition_key, r.asset_selection) for r in first] == [
         ("write_segments", key, [dg.AssetKey("tracks")]) for key in ("r/d001-10h", "r/d001-11h")
@@ -147,7 +147,7 @@ def test_the_sensor_asks_for_the_first_stale_asset_alone(home: Home) -> None:
     again, _ = ask(request_stale, home)
     assert [r.run_key for r in again] == [r.run_key for r in first]
 
-    set_parameters(home, "r", {"tracks.buffer_s": 3.0})
+    set_parameters(home, "r", {"tracks.buffer_s": default("tracks.buffer_s")})
     (request,), _ = ask(request_stale, home)
     assert (request.job_name, request.partition_key) == ("write_recordings", "r")
     key = request.run_key
@@ -221,7 +221,7 @@ def test_dagster_validates_the_definitions(dagster: Any) -> None:
 
 @pytest.mark.slow
 def test_materializing_through_dagster_is_what_geb_build_does(home: Home, dagster: Any) -> None:
-    set_parameters(home, "r", {"association.theta_match": 0.9999, "tracks.buffer_s": 2.0})
+    set_parameters(home, "r", {"association.theta_match": 0.9999, "tracks.buffer_s": 1.7})
     for asset, partition in (
         ("tracks", "r/d001-10h"), ("tracks", "r/d001-11h"), ("entities", "r"), ("graph", "r")
     ):  # fmt: skip

@@ -11,7 +11,7 @@ from geb_assets.adding import set_parameters
 from geb_assets.home import Home
 from geb_assets.registry import edit
 from resources.frames import FrameCache, decode_jpeg, encode_jpeg, fit
-from tests.homes import up_to_date, versions
+from tests.homes import default, up_to_date, versions
 
 
 def jpeg(value: int) -> bytes:
@@ -62,11 +62,12 @@ def test_the_oldest_segments_go_first_and_the_one_in_use_stays(tmp_path: Path) -
 
 def test_what_the_cache_dropped_is_decoded_again_to_the_same_rows(home: Home) -> None:
     whole = versions(home)
-    set_parameters(home, "r", {"tracks.buffer_s": 2.0, "observations.crop_side": 200})
+    set_parameters(home, "r", {"tracks.buffer_s": 1.7, "observations.crop_side": 200})
     up_to_date(home, "r")
     shutil.rmtree(home.cache / "frames")
     edit(home.path, lambda known: known.model_copy(update={"frame_cache_gb": 0.0}))
-    set_parameters(home, "r", {"tracks.buffer_s": 3.0, "observations.crop_side": 448})
+    names = ("tracks.buffer_s", "observations.crop_side")
+    set_parameters(home, "r", {name: default(name) for name in names})
     up_to_date(home, "r")
     assert versions(home) == whole
     assert len(list((home.cache / "frames").glob("*/*.zip"))) > 0
