@@ -16,21 +16,25 @@ from resources.identity import ModelIdentity
 
 @dataclass(frozen=True)
 class BotSortSettings:
-    """Thresholds of the tracker; confidences and IoUs within [0, 1]."""
+    """Thresholds of the tracker; confidences and IoUs within [0, 1].
 
-    activation: float = 0.3
+    Set on the embedded detector at 5 frames a second (docs/models.md): its confidences are low, and
+    with the library's own thresholds hardly a track lasts two seconds.
+    """
+
+    activation: float = 0.25
     """Least confidence that starts a track."""
-    high: float = 0.25
+    high: float = 0.2
     """Least confidence of the first association; boxes above 0.1 take part in the second."""
-    first_iou: float = 0.2
+    first_iou: float = 0.05
     """Least IoU x confidence of the first association."""
-    second_iou: float = 0.5
+    second_iou: float = 0.2
     """Least IoU of the second association."""
-    unconfirmed_iou: float = 0.3
+    unconfirmed_iou: float = 0.1
     """Least IoU x confidence that confirms a track begun in the frame before."""
     confirm_frames: int = 2
     """Matched frames after which a track is numbered."""
-    lost_seconds: float = 1.0
+    lost_seconds: float = 2.0
     """How long an unseen track is kept."""
     compensate_camera: bool = True
     """Estimate the camera's motion by sparse optical flow."""
