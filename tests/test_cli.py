@@ -78,6 +78,7 @@ def test_help_version_and_usage(home: Home) -> None:
     assert "geb set --help" in refused("set", "r", code=2)
     assert "geb add --help" in refused("add", code=2)
     assert "--clip-seconds" in refused("add", "r", "--clip-seconds", "many", code=2)
+    assert "--port" in refused("ui", "--port", "99999", code=2)
 
 
 def test_add_plan_and_set(tmp_path: Path, tv: Path) -> None:

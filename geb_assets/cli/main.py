@@ -315,7 +315,7 @@ def forget(output: Output, recording: str, yes: bool) -> None:
 
 
 @main.command()
-@click.option("--port", type=int, default=3000, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65535), default=3000, show_default=True)
 @_command
 def ui(output: Output, port: int) -> None:
     """Start Dagster's UI, schedules and sensors on this home."""

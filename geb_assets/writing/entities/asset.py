@@ -23,6 +23,7 @@ from geb_assets.writing.entities.association import (
 from geb_assets.writing.entities.biographies import biographies
 from geb_assets.writing.entities.pictures import biography_sheet, close_call_sheet, similarity_plot
 from geb_assets.writing.entities.sequence import (
+    PROVEN,
     Associated,
     ClipEdge,
     Position,
@@ -184,7 +185,7 @@ def run(work: Work) -> Result:
     starts = [time_s for one in kept for time_s in one.starts]
     explanation = Explanation.concatenated(one.done.explanation for one in kept)
     proven = pl.concat(
-        [_empty_proven(), *(one.done.separations for one in kept)], how="vertical_relaxed"
+        [PROVEN.clear(), *(one.done.separations for one in kept)], how="vertical_relaxed"
     )
     memberships = membership_rows(work.name, ids, starts, explanation)
     descriptions = work.read(
@@ -212,14 +213,6 @@ def run(work: Work) -> Result:
         },
         pictures=_pictures(work, ids, explanation, rule, memberships, entities),
     )
-
-
-def _empty_proven() -> pl.DataFrame:
-    return pl.DataFrame(
-        schema={
-            "earlier": pl.Int64, "later": pl.Int64, "shared_frames": pl.Int64, "apart": pl.Float64
-        }
-    )  # fmt: skip
 
 
 def _pictures(
@@ -276,7 +269,7 @@ def verify(work: Work, result: Result) -> Iterator[Finding]:
 
 
 def separated_within(memberships: pl.DataFrame, separations: pl.DataFrame, references: int) -> bool:
-    """Whether a proven pair joined one entity less than ``references`` encounters apart."""
+    """Whether a proven pair joined one entity at most ``references`` encounters apart."""
     placed = memberships.select(
         "observation",
         "entity",

@@ -27,6 +27,11 @@ from geb_assets.writing.entities.separation import separations
 _TICK = 1e-3
 """Share of a sampling tick that rounding may cost."""
 
+PROVEN = pl.DataFrame(
+    schema={"earlier": pl.Int64, "later": pl.Int64, "shared_frames": pl.Int64, "apart": pl.Float64}
+)
+"""No proven pairs: observations by row, and the evidence."""
+
 
 @dataclass(frozen=True)
 class ClipEdge:
@@ -67,7 +72,7 @@ class Associated:
     position: Position
     explanation: Explanation
     separations: pl.DataFrame
-    """earlier, later (rows), shared_frames, apart."""
+    """As `PROVEN`: earlier and later are rows, counted from the recording's first."""
 
 
 def start(section: Association) -> Position:
@@ -99,7 +104,7 @@ def _geometry(
     numbered = segment.observations.with_row_index("row", offset=first)
     by_clip = numbered.partition_by("clip", as_dict=True)
     following = _following(edge, segment.clips, section)
-    proven: list[pl.DataFrame] = [_PROVEN.clear()]
+    proven: list[pl.DataFrame] = [PROVEN.clear()]
     anchors: list[NDArray[np.int64]] = [np.zeros((0, 2), np.int64)]
     for clip in segment.clips.iter_rows(named=True):
         own = by_clip.get((clip["clip"],), numbered.clear())
@@ -121,7 +126,7 @@ def _geometry(
                     "shared_frames": found.shared,
                     "apart": found.fraction_apart,
                 },
-                schema=_PROVEN.schema,
+                schema=PROVEN.schema,
             )
         )
         sampled = _sampled(clip)
@@ -136,11 +141,6 @@ def _geometry(
         )
         edge = ClipEdge(clip["start_s"], clip["end_s"], rows[places], edges)
     return pl.concat(proven), np.concatenate(anchors), edge
-
-
-_PROVEN = pl.DataFrame(
-    schema={"earlier": pl.Int64, "later": pl.Int64, "shared_frames": pl.Int64, "apart": pl.Float64}
-)
 
 
 def _sampled(clip: dict[str, Any]) -> NDArray[np.int64]:

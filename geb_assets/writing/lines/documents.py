@@ -36,11 +36,7 @@ def documents(path: Path, skipped: Counter[str]) -> Iterator[Document]:
     elif path.name.lower().endswith(ARCHIVES):
         yield from _archive(path, skipped)
     else:
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise GebError(f"{path} cannot be read: {error.strerror}") from None
-        yield Document(path.name, _decode(path.name, data))
+        yield _read(path)
 
 
 def _wanted(name: str, skipped: Counter[str]) -> bool:
@@ -55,7 +51,17 @@ def _wanted(name: str, skipped: Counter[str]) -> bool:
 def _folder(path: Path, skipped: Counter[str]) -> Iterator[Document]:
     for file in sorted(path.rglob("*")):
         if file.is_file() and _wanted(file.name, skipped):
-            yield Document(file.name, _decode(file.name, file.read_bytes()))
+            yield _read(file)
+
+
+def _read(path: Path) -> Document:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise GebError(
+            f"{path} cannot be read ({error.strerror}); mend it or take it away"
+        ) from None
+    return Document(path.name, _decode(path.name, data))
 
 
 def _archive(path: Path, skipped: Counter[str]) -> Iterator[Document]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from geb_assets.parameters import Observations
 from geb_assets.writing.observations.subjects import Subject
+from resources.frames import encode_jpeg
+from resources.images import Image
 
-Image = NDArray[np.uint8]
 ReadFrame = Callable[[int], Image]
 """A sampled frame of the clip by its number, BGR uint8 [H, W, 3] at source resolution."""
 
@@ -26,7 +27,7 @@ _SHARPNESS_SIDE = 96
 
 @dataclass(frozen=True, eq=False)
 class StoredCrop:
-    """One crop of an encounter: ``frame``, ``time_s``, the subject's ``box`` [4], JPEG bytes."""
+    """One crop of an encounter: its sampled frame and time, s, where it was cut, JPEG bytes."""
 
     frame: int
     time_s: float
@@ -67,14 +68,6 @@ def shrink(image: Image, side: int) -> Image:
         max(1, round(image.shape[0] * scale)),
     )
     return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def encode_jpeg(image: Image, quality: int) -> bytes:
-    """JPEG bytes of a BGR image."""
-    ok, data = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, quality])
-    if not ok:
-        raise ValueError(f"an image of shape {image.shape} cannot be written as JPEG")
-    return bytes(data)
 
 
 def sharpness(crop: Image) -> float:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from geb_assets.parameters import Observations
 from geb_assets.tables import TABLES
 from geb_assets.writing.observations.crops import (
-    Image,
     ReadFrame,
     cut,
     representative_crops,
@@ -30,6 +29,7 @@ from geb_assets.writing.observations.regroup import (
 )
 from geb_assets.writing.observations.scenes import scene_frames
 from geb_assets.writing.observations.subjects import Subject, combine, subjects_of
+from resources.images import Image
 
 Embed = Callable[[Sequence[Image]], NDArray[np.float32]]
 """Crops to unit rows float32 [n, D]; a row does not depend on the others."""

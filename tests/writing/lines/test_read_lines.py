@@ -305,6 +305,13 @@ def test_missing_and_hollow_paths(tmp_path: Path) -> None:
         read(write(tmp_path / "a.csv", "start,end,text\n"))
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
+def test_a_file_of_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to("/proc/self/mem")
+    with pytest.raises(GebError, match=r"a\.csv cannot be read \(.+\); mend it"):
+        read_lines(tmp_path, kind="caption", clock=Clock("seconds"))
+
+
 def test_times_from_the_start_need_a_start(tmp_path: Path) -> None:
     for name, text in (("a.srt", SRT_OK), ("a.csv", "start,end,text\n1,2,a\n")):
         with pytest.raises(GebError, match="give the recording's start"):

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from geb_assets.parameters import Observations
 from geb_assets.tables import TABLES
 from geb_assets.writing.observations.crops import (
-    Image,
     crop_window,
     representative_crops,
     sharpness,
@@ -25,6 +24,7 @@ from geb_assets.writing.observations.crops import (
 from geb_assets.writing.observations.filters import ClipFacts, reasons
 from geb_assets.writing.observations.observe import group_clip, observe_clip
 from geb_assets.writing.observations.subjects import Subject
+from resources.images import Image
 
 CLIP = ClipFacts("r/d001-00:00:30.00", 30.0, 60.0, 10.0, 320, 240, 3.0)
 PARAMETERS = Observations(regroup_floor=0.9, regroup_match=0.95)
