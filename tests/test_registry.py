@@ -211,3 +211,10 @@ def test_segments_are_the_hours_with_footage(start: float, length: float) -> Non
 def test_a_recording_that_is_not_there_is_named_with_those_that_are() -> None:
     with pytest.raises(GebError, match=r"no recording 'b' here \(a\); add it with: geb add b"):
         Registry(recordings={"a": Recording()}).recording("b")
+
+
+def test_an_hour_that_a_file_only_touches_is_no_segment() -> None:
+    for start, length in ((3590.0, 10.002), (3599.99, 20.0)):
+        video = VIDEO.model_copy(update={"start_s": start, "duration_s": length})
+        (segment,) = Registry(recordings={"r": Recording(videos=(video,))}).segments("r")
+        assert segment == ("r/d001-00h" if start < 3595 else "r/d001-01h")
