@@ -17,8 +17,6 @@ SHORTEST_S = 2.0
 """A shorter video holds no encounter: one has to be visible for two seconds (paper appendix A)."""
 _CUT_OFF_S = 1.0
 _CHUNK = 1 << 24
-_MOST_FAULTS = 256
-"""Unreadable places in a row after which a file counts as at its end."""
 
 
 @dataclass(frozen=True)
@@ -191,19 +189,12 @@ def _decoded(container: Any, stream: Any, held: Callable[[int], None]) -> Iterat
     import av
 
     packets = container.demux(stream)
-    faults, damaged = 0, False
+    damaged = False
     while True:
         try:
             packet = next(packets)
-        except (StopIteration, av.error.EOFError):
+        except (StopIteration, av.error.EOFError, av.error.InvalidDataError):
             return
-        except av.error.InvalidDataError:
-            faults += 1
-            if faults > _MOST_FAULTS:
-                return
-            packets = container.demux(stream)  # goes on behind the damaged part
-            continue
-        faults = 0
         if packet.pts is not None and not packet.is_discard:
             held(packet.pts)
         try:
@@ -225,7 +216,9 @@ def _upright(frame: Any) -> Image:
     return np.ascontiguousarray(np.rot90(picture, turns)) if turns else picture
 
 
-def file_digest(path: Path, progress: Callable[[str, int, int], None]) -> str:
+def file_digest(
+    path: Path, progress: Callable[[str, int, int], None] = lambda what, done, total: None
+) -> str:
     """Content digest of a file, or of a folder's files by name."""
     digest = hashlib.blake2b(digest_size=16)
     parts = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
