@@ -232,7 +232,12 @@ def test_what_cannot_be_done_is_one_plain_line_and_changes_nothing(
 
 def test_a_mistake_in_the_registry_is_named_by_every_command(home: Home) -> None:
     (home.path / FILE).write_text("[recordings.r\n")
-    for words in (("plan",), ("build",), ("set", "r", "clips.sample_fps=5"), ("forget", "r")):
+    for words in (
+        ("plan",),
+        ("build",),
+        ("set", "r", "clips.sample_fps=5"),
+        ("forget", "r", "--yes"),
+    ):
         assert f"{home.path / FILE} is no valid TOML" in refused(*words)
 
 
