@@ -62,7 +62,7 @@ SUBJECTS = (
     Subject("red cup", "cup", "the red cup", "cup with saucer", 300, "table"),
     Subject("blue cup", "cup", "the blue cup", "dotted cup", 230, "table"),
     Subject("cat", "cat", "the cat", "cat", 258, "table", moves=True),
-    Subject("astronaut", "person", "the astronaut", "astronaut", 230, "floor", moves=True),
+    Subject("astronaut", "person", "the astronaut", "astronaut", 178, "floor", moves=True),
     Subject("cameraman", "person", "the cameraman", "cameraman", 225, "floor", moves=True),
     Subject("motorbike", "motorbike", "the red motorbike", "motorbike", 322, "floor"),
     Subject("horse", "horse", "the black horse", "horse", 268, "floor", moves=True),
