@@ -208,9 +208,10 @@ def _draw(
     x2, y2 = np.minimum(np.ceil(high).astype(int) + 4, size)
     matrix[:, 2] -= (x, y)
     layer = cv2.warpAffine(placement.layer, matrix, (int(x2 - x), int(y2 - y)))
-    behind = cv2.merge([255 - layer[..., 3]] * 3)
+    colours = cv2.cvtColor(layer, cv2.COLOR_BGRA2BGR)
+    behind = cv2.cvtColor(255 - cv2.extractChannel(layer, 3), cv2.COLOR_GRAY2BGR)
     part = picture[y:y2, x:x2]
-    part[:] = cv2.add(cv2.multiply(part, behind, scale=1 / 255), layer[..., :3])
+    part[:] = cv2.add(cv2.multiply(part, behind, scale=1 / 255), colours)
     return float(cut_low[0]), float(cut_low[1]), float(cut_high[0]), float(cut_high[1]), visible
 
 
