@@ -13,7 +13,7 @@ from geb_assets.clock import Clock, ClockKind
 from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.parameters import SECTIONS, effective
-from geb_assets.registry import LineFile, Recording, Registry, Video, check_name, edit
+from geb_assets.registry import LineFile, Recording, Registry, SourceFile, Video, check_name, edit
 from geb_assets.stage import Progress
 from geb_assets.writing.lines.imported import LineKind
 from geb_assets.writing.lines.read import read_lines
@@ -52,8 +52,9 @@ def add_videos(
 
     ``starts`` are the clock times of the videos' first frames; without them a name such as
     ``DAY1_A1_JAKE_11094208.mp4`` tells, else a file follows the one before it. A file that is there
-    already is taken in anew. Raises GebError, leaving everything as it was, for a name that
-    cannot be used, a file that cannot be read, files that overlap, or a time that is none.
+    already is taken in anew, also where it was moved to. Raises GebError, leaving everything as it
+    was, for a name that cannot be used, a file that cannot be read, files that overlap, or a time
+    that is none.
     """
     check_name(name)
     if starts and len(starts) != len(videos):
@@ -63,16 +64,22 @@ def add_videos(
         raise GebError(f"recording '{name}' has nothing in it; give a video or --captions")
     kind = _clock_kind(known, clock, starts, videos, [*captions, *transcripts])
     reader = Clock.parse(kind)
+    before = known.videos if known else ()
     taken = [str(path.absolute()) for path in videos]
-    kept = [video for video in (known.videos if known else ()) if video.path not in taken]
-    fresh = _videos(home.progress, reader, videos, starts, known, kept)
+    kept = [video for video in before if video.path not in taken]
+    fresh = _videos(home.progress, reader, videos, starts, before, kept)
+    kept = [video for video in kept if not _moved(video, fresh)]
     everything = sorted([*kept, *fresh], key=lambda video: video.start_s)
     _refuse_overlap(everything, reader)
     line_files, counted, notes = _line_files(
         home.progress, reader, captions, transcripts, everything
     )
     paths = {file.path for file in line_files}
-    lines = [file for file in (known.lines if known else ()) if file.path not in paths]
+    lines = [
+        file
+        for file in (known.lines if known else ())
+        if file.path not in paths and not _moved(file, line_files)
+    ]
     parameters = {k: dict(v) for k, v in (known.parameters if known else {}).items()}
     if clip_seconds is not None:
         parameters.setdefault("clips", {})["clip_seconds"] = clip_seconds
@@ -161,20 +168,24 @@ def _videos(
     clock: Clock,
     paths: Sequence[Path],
     starts: Sequence[str],
-    known: Recording | None,
+    known: Sequence[Video],
     kept: Sequence[Video],
 ) -> list[Video]:
-    before = {video.path: video.start_s for video in (known.videos if known else ())}
+    before = {video.path: video.start_s for video in known}
+    gone = {video.digest: video.start_s for video in known if not Path(video.path).exists()}
     after = max((video.end_s for video in kept), default=0.0)
     fresh: list[Video] = []
     for number, path in enumerate(paths):
         facts = probe(path)
+        digest = file_digest(path, progress)
         absolute = str(path.absolute())
         named = _EGOLIFE_NAME.search(path.name)
         if starts:
             start = clock.seconds(starts[number])
         elif absolute in before:
             start = before[absolute]
+        elif digest in gone:
+            start = gone[digest]
         elif named and clock.kind == "egolife":
             day, hours, minutes, seconds = (int(part) for part in named.groups())
             start = clock.seconds(f"DAY{day} {hours:02d}:{minutes:02d}:{seconds:02d}")
@@ -186,7 +197,7 @@ def _videos(
                 path=absolute,
                 size=stat.st_size,
                 mtime_ns=stat.st_mtime_ns,
-                digest=file_digest(path, progress),
+                digest=digest,
                 start_s=start,
                 duration_s=facts.duration_s,
                 frames=facts.frames,
@@ -194,6 +205,11 @@ def _videos(
         )
         after = start + facts.duration_s
     return fresh
+
+
+def _moved(file: SourceFile, fresh: Sequence[SourceFile]) -> bool:
+    """Whether a file that is gone is there under another name now."""
+    return not Path(file.path).exists() and any(one.digest == file.digest for one in fresh)
 
 
 def _refuse_overlap(videos: Sequence[Video], clock: Clock) -> None:

@@ -71,6 +71,29 @@ def stage_asset(
     return compute
 
 
+def up_to_date_check(stage: Stage, stages: Sequence[Stage]) -> dg.AssetChecksDefinition:
+    """Shows in the UI what the planner knows: Dagster's own staleness does not reach partitions."""
+
+    @dg.asset_check(
+        asset=stage.asset,
+        name="up_to_date",
+        description="No partition is stale, and none may change (as geb plan has it).",
+        required_resource_keys={"home"},
+    )
+    def check(context: dg.AssetCheckExecutionContext) -> dg.AssetCheckResult:
+        home: Home = context.resources.home
+        steps = [step for step in home.planner(stages).plan() if step.asset == stage.asset]
+        lines = [f"* {step.partition}: {step.state}, {step.why}" for step in steps]
+        return dg.AssetCheckResult(
+            passed=not steps,
+            severity=dg.AssetCheckSeverity.WARN,
+            description=f"{len(steps)} partitions are not up to date" if steps else "up to date",
+            metadata={"partitions": dg.MetadataValue.md("\n".join(lines[:200]) or "none")},
+        )
+
+    return check
+
+
 def recording_of(stage: Stage, partition: str) -> str:
     """The recording that a partition of a stage belongs to."""
     return partition if stage.partition == "recording" else segment_recording(partition)

@@ -70,20 +70,30 @@ def schedules() -> list[dg.ScheduleDefinition]:
 def request_stale(
     context: dg.SensorEvaluationContext,
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    """Level-triggered: asks the planner every time; the run key is the expected fingerprint."""
+    """Level-triggered: asks the planner every time.
+
+    Requests every stale partition whose inputs are settled, so that one that keeps failing holds
+    up nothing but what needs it. Failed model calls are repeated by hand, not every 30 seconds.
+    """
     try:
         planner = Home.of_environment().planner(STAGES)
-        stale = [step for step in planner.plan() if step.state == "stale"]
+        plan = planner.plan()
     except GebError as error:
         yield dg.SkipReason(str(error))
         return
-    if not stale:
-        yield dg.SkipReason("nothing is stale")
+    unsettled = {(step.asset, step.partition) for step in plan}
+    ready = [
+        step
+        for step in plan
+        if step.state == "stale"
+        and not unsettled.intersection(planner.before(planner.stages[step.asset], step.partition))
+        and not planner.only_failed(planner.stages[step.asset], step.partition)
+    ]
+    if not ready:
+        yield dg.SkipReason("nothing is stale" if not plan else "nothing that is stale can run")
         return
-    stage = planner.stages[stale[0].asset]
-    for step in stale:
-        if step.asset != stage.asset or planner.missing(stage, step.partition) is not None:
-            continue
+    for step in ready:
+        stage = planner.stages[step.asset]
         yield dg.RunRequest(
             job_name=f"write_{stage.partition}s",
             partition_key=step.partition,
@@ -104,8 +114,14 @@ def _run_key(planner: Planner, stage: Stage, partition: str) -> str:
 
 
 def take_in_videos(context: dg.SensorEvaluationContext) -> Iterator[dg.SkipReason]:
-    """A file counts once its size stood still between two looks."""
+    """A file counts once its size stood still between two looks; a refused one is not tried again
+    until it changes."""
     home = Home.of_environment()
+    try:
+        registry = home.registry()
+    except GebError as error:
+        yield dg.SkipReason(str(error))
+        return
     seen: dict[str, int] = json.loads(context.cursor or "{}")
     now = {
         str(path): path.stat().st_size
@@ -113,8 +129,10 @@ def take_in_videos(context: dg.SensorEvaluationContext) -> Iterator[dg.SkipReaso
         if path.suffix.lower() in VIDEO_SUFFIXES
     }
     added: list[str] = []
-    known = {video.path for r in home.registry().recordings.values() for video in r.videos}
+    known = {video.path for r in registry.recordings.values() for video in r.videos}
     for name, size in now.items():
+        if name not in known and seen.get(name) == -size:  # refused at this size before
+            now[name] = -size
         if name in known or seen.get(name) != size:
             continue
         try:
@@ -122,6 +140,7 @@ def take_in_videos(context: dg.SensorEvaluationContext) -> Iterator[dg.SkipReaso
             added.append(Path(name).name)
         except GebError as error:
             context.log.error(str(error))
+            now[name] = -size
     context.update_cursor(json.dumps(now))
     if added:
         reload_location(home)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from geb_assets.assets import stage_asset
+from geb_assets.assets import stage_asset, up_to_date_check
 from geb_assets.automation import jobs, schedules, sensors
 from geb_assets.errors import GebError
 from geb_assets.home import Home
@@ -29,6 +29,7 @@ def build(home: Home) -> dg.Definitions:
     known_jobs = jobs()
     return dg.Definitions(
         assets=[*(stage_asset(stage, STAGES, partitions) for stage in STAGES), *faults],
+        asset_checks=[up_to_date_check(stage, STAGES) for stage in STAGES],
         jobs=known_jobs,
         schedules=schedules(),
         sensors=sensors(known_jobs),

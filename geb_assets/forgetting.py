@@ -32,17 +32,19 @@ def forget(home: Home, recording: str) -> dict[str, int]:
 
 
 def drop_orphans(home: Home) -> int:
-    """Deletes the rows of hours that a recording no longer has; returns how many.
+    """Deletes the rows of recordings and hours that the registry no longer has; returns how many.
 
-    They are left where a video was added again at another time.
+    They are left where a forget was interrupted, or a video was added again at another time.
     """
     registry = home.registry()
     dropped = 0
     for asset, partition in home.ledger.entries():
         recording = partition.split("/")[0]
-        if partition == recording or recording not in registry.recordings:
-            continue
-        if partition not in registry.segments(recording):
+        if recording not in registry.recordings:  # a forget that was interrupted
+            for table in tables_of(asset):
+                dropped += home.store.delete(table.name, recording)
+            home.ledger.drop(asset, partition)
+        elif partition != recording and partition not in registry.segments(recording):
             for table in tables_of(asset):
                 dropped += home.store.delete(table.name, recording, segment=partition)
             home.ledger.drop(asset, partition)

@@ -62,10 +62,6 @@ class Home:
         return self.path / "cache"
 
     @property
-    def reports(self) -> Path:
-        return self.path / "reports"
-
-    @property
     def inbox(self) -> Path:
         """Watched folder: a video put into ``inbox/RECORDING/`` is added to that recording."""
         return self.path / "inbox"
@@ -99,6 +95,15 @@ class Home:
             yield
         finally:
             lock.release()
+
+    @contextmanager
+    def writing(self, asset: str, partition: str) -> Iterator[None]:
+        """One run of a partition at a time: a second one waits for the first."""
+        name = f"{asset}~{partition}".replace("/", "~")
+        folder = self.path / "locks"
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / f"{name}.lock"):
+            yield
 
     def planner(self, stages: Sequence[Stage]) -> Planner:
         """A planner over the registry and the ledger as they are now."""

@@ -118,6 +118,13 @@ class Planner:
             (pair for pair in self.before(stage, partition) if pair not in self.entries), None
         )
 
+    def only_failed(self, stage: Stage, partition: str) -> bool:
+        """Whether nothing but failed model calls keeps a partition from being up to date."""
+        entry = self.entries.get((stage.asset, partition))
+        if entry is None or entry.complete or self.missing(stage, partition) is not None:
+            return False
+        return entry.fingerprint == self.expected(stage, partition).fingerprint
+
     def expected(self, stage: Stage, partition: str) -> Inputs:
         """What the partition would be computed from now; upstream partitions have to exist."""
         recording = partition if stage.partition == "recording" else segment_recording(partition)

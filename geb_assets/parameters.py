@@ -54,9 +54,9 @@ class Detections(Section):
 
     asset = "detections"
 
-    min_confidence: Fraction = 0.05
+    min_confidence: Annotated[float, Field(ge=0.02, lt=1.0)] = 0.05
     """Lowest confidence kept."""
-    nms_iou: Fraction = 0.45
+    nms_iou: Annotated[float, Field(gt=0.0, le=1.0)] = 0.45
     """IoU at which the weaker of two boxes of one label is dropped."""
     max_per_frame: Count = 300
     """Most boxes kept per frame, the most confident first."""
@@ -147,8 +147,10 @@ class Descriptions(Section):
 
     colour_share: Fraction = 0.2
     """Share of a subject's pixels from which a colour is named."""
-    move_share: Fraction = 0.5
+    move_share: Positive = 0.5
     """Displacement, in box widths, from which the subject is said to move."""
+    still_px: Positive = 0.5
+    """Global motion per sampled frame below which the camera stands still, px."""
     scene_snap_s: Positive = 0.5
     """How far the nearest visible frame may lie for the box to be drawn, s (9.8)."""
     touch_iou: Fraction = 0.02

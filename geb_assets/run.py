@@ -57,6 +57,14 @@ def run_partition(
 
     Raises GebError for what the user can mend, InvariantBroken where the rows are refused.
     """
+    try:
+        with home.writing(stage.asset, partition):
+            return _run(home, stages, stage, partition, run_id)
+    except Exception as error:
+        raise refusal(home.path, error) or error from None
+
+
+def _run(home: Home, stages: Sequence[Stage], stage: Stage, partition: str, run_id: str) -> Outcome:
     planner = home.planner(stages)
     name = partition if stage.partition == "recording" else segment_recording(partition)
     if partition not in planner.partitions(stage, name):
@@ -80,10 +88,7 @@ def run_partition(
     if current is not None and current.complete:
         return Outcome(current, changed=False, reused=True)
 
-    try:
-        return _compute(home, planner, stage, partition, inputs, current, before, run_id)
-    except Exception as error:
-        raise refusal(home.path, error) or error from None
+    return _compute(home, planner, stage, partition, inputs, current, before, run_id)
 
 
 def _compute(
@@ -119,6 +124,12 @@ def _compute(
         failed=result.failed,
     )
     keys = {"recording": name, "segment": partition}
+    now = home.planner(list(planner.stages.values()))
+    if now.missing(stage, partition) or now.expected(stage, partition) != inputs:
+        raise GebError(
+            f"what {stage.asset} of {partition} reads changed while it ran; "
+            f"nothing was written: run geb build {name} again"
+        )
     # Between here and the ledger's new entry the tables may hold anything; the commits tell.
     home.ledger.drop(stage.asset, partition)
     for table in tables_of(stage.asset):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 
 @dataclass(frozen=True)
@@ -17,3 +18,8 @@ class ModelIdentity:
 
     def __str__(self) -> str:
         return f"{self.name}@{self.revision}"
+
+
+def joint_digest(*digests: str) -> str:
+    """One digest, in hex, of several files' digests."""
+    return sha256(" ".join(digests).encode()).hexdigest()

@@ -18,11 +18,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
+import dagster as dg
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from geb_assets.adding import add_videos
+from geb_assets.building import instance_folder
 from geb_assets.home import Home
 from geb_assets.stages import STAGES
 from geb_assets.writing.clips.grid import tick
@@ -110,17 +111,17 @@ def time_parts(home: Home, video: Path, repeats: int) -> Parts:
 
 
 def _embedded_crops(home: Home) -> int:
-    """How many crops the memory was made of: ten of each grouped track, four of each encounter."""
-    section = home.planner(STAGES).section(
-        next(stage for stage in STAGES if stage.asset == "observations"), RECORDING
-    )
-    most = int(section.model_dump()["regroup_crops"])
-    kept = home.store.read("observations", ["tracks"], recording=RECORDING)
-    boxes = home.store.read("tracks", ["track"], recording=RECORDING)
-    sizes = boxes.group_by("track").len()
-    used = kept.select(pl.col("tracks").explode().alias("track")).join(sizes, on="track")
-    grouped = int(used.select(pl.min_horizontal("len", pl.lit(most)).sum()).item())
-    return grouped + home.store.read("crops", ["rank"], recording=RECORDING).height
+    """How many crops the pipeline embedded: those compared when regrouping, and the stored ones."""
+    with dg.DagsterInstance.from_config(str(instance_folder(home))) as instance:
+        key = dg.AssetKey("observations")
+        events = instance.fetch_materializations(key, limit=1000).records
+    compared = [
+        event.asset_materialization.metadata["crops compared"].value
+        for event in events
+        if event.asset_materialization is not None
+    ]
+    stored = home.store.read("crops", ["rank"], recording=RECORDING).height
+    return sum(int(str(count)) for count in compared) + stored
 
 
 def _build(home: Path) -> tuple[float, float, list[dict[str, object]]]:

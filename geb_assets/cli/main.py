@@ -33,6 +33,9 @@ def _command(function: Callable[..., Any]) -> Callable[..., Any]:
         except GebError as error:
             output.fail(str(error))
             sys.exit(1)
+        except OSError as error:
+            output.fail(f"{error.filename or 'a file'}: {error.strerror}; mend that and run again")
+            sys.exit(1)
 
     return click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")(run)
 
@@ -304,7 +307,8 @@ def forget(output: Output, recording: str, yes: bool) -> None:
     from geb_assets.reloading import reload_location
 
     home = Home.of_environment()
-    home.registry().recording(recording)
+    if not any(key.split("/")[0] == recording for _, key in home.ledger.entries()):
+        home.registry().recording(recording)
     if not yes and not output.as_json:
         click.confirm(f"Delete all rows of '{recording}'?", abort=True)
     removed = forget_recording(home, recording)

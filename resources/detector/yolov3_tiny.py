@@ -12,7 +12,7 @@ import numpy as np
 
 from geb_assets.errors import GebError
 from resources.detector import Detections
-from resources.identity import ModelIdentity
+from resources.identity import ModelIdentity, joint_digest
 from resources.images import Image
 from resources.packages import (
     COCO_NAMES,
@@ -54,7 +54,7 @@ class Yolov3Tiny:
         return ModelIdentity(
             "yolov3-tiny",
             f"{YOLOV3_TINY_WEIGHTS.project} {YOLOV3_TINY_WEIGHTS.version}",
-            YOLOV3_TINY_WEIGHTS.sha256,
+            joint_digest(YOLOV3_TINY_WEIGHTS.sha256, YOLOV3_TINY_CFG.sha256, COCO_NAMES.sha256),
         )
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from resources.identity import ModelIdentity
+from resources.identity import ModelIdentity, joint_digest
 from resources.packages import MINILM_INT8, MINILM_TOKENIZER, fetch_all
 
 _DIMENSION = 384
@@ -36,7 +36,7 @@ class MiniLM:
         return ModelIdentity(
             "all-MiniLM-L6-v2-int8",
             f"{MINILM_INT8.project} {MINILM_INT8.version}",
-            MINILM_INT8.sha256,
+            joint_digest(MINILM_INT8.sha256, MINILM_TOKENIZER.sha256),
         )
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from geb_assets.errors import GebError
 from resources.appearance import Appearance
 from resources.embedder import Subject, TextEmbedder
-from resources.identity import ModelIdentity
+from resources.identity import ModelIdentity, joint_digest
 from resources.vectors import unit
 
 
@@ -40,7 +39,7 @@ class PooledIdentity:
         return ModelIdentity(
             " + ".join(part.name for part in parts),
             " + ".join(part.revision for part in parts),
-            sha256(" ".join(part.digest for part in parts).encode()).hexdigest(),
+            joint_digest(*(part.digest for part in parts)),
         )
 
     @property

@@ -59,6 +59,7 @@ def _rows(
         "video": Path(video.path).name,
         "video_start_s": span.start_s - video.start_s,
         "frames": 0 if failed else len(clip.jpegs),
+        "digest": clip.digest,
         "fps": clip.fps,
         "width": clip.size[0],
         "height": clip.size[1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -68,6 +69,15 @@ class SampledClip:
         ticks = sum(first <= place and place + 1 <= end for place in self.held)
         # A stretch without a single frame counts as lost, however slow the file.
         return ticks or int(end - first >= 1)
+
+    @property
+    def digest(self) -> str:
+        """Of the sampled frames' numbers and JPEG bytes."""
+        digest = hashlib.sha256()
+        for number, _, jpeg in self.encoded():
+            digest.update(number.to_bytes(4, "big"))
+            digest.update(jpeg)
+        return digest.hexdigest()[:32]
 
     def encoded(self) -> Iterator[tuple[int, float, bytes]]:
         """Number, time and JPEG bytes of each sampled frame."""

@@ -42,7 +42,11 @@ class ClipFrames:
     def open(self, clip: str) -> KeptClip:
         """The sampled frames of a clip."""
         self._ensure(clip)
-        return self._work.frames.open(self._key, clip)
+        try:
+            return self._work.frames.open(self._key, clip)
+        except FileNotFoundError:  # another run trimmed the cache in between
+            self._ensure(clip)
+            return self._work.frames.open(self._key, clip)
 
     def _ensure(self, clip: str) -> None:
         work = self._work

@@ -61,7 +61,6 @@ def run(work: Work) -> Result:
     describer = work.roles.describer()
     clips = work.read("clips").filter(pl.col("status") == "ok")
     observations = work.read("observations").partition_by("clip", as_dict=True)
-    crops = work.read("crops").partition_by("clip", as_dict=True)
     lines = work.read("lines")
     before = work.previous("descriptions").filter(pl.col("status") == "ok")
     schema = {
@@ -85,10 +84,11 @@ def run(work: Work) -> Result:
             for identifier, encounter in encounters(
                 clip,
                 observations[name],
-                crops[name],
+                work.read("crops", clip=clip["clip"]),
                 work.read("frames", clip=clip["clip"]),
                 lines,
                 snap_s=section.scene_snap_s,
+                still_px=section.still_px,
             )
             if identifier in missing["observation"]
         ]

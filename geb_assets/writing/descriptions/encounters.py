@@ -23,6 +23,7 @@ def encounters(
     lines: pl.DataFrame,
     *,
     snap_s: float,
+    still_px: float,
 ) -> Iterator[tuple[str, Encounter]]:
     """Observation id and encounter of each observation of one clip.
 
@@ -53,6 +54,10 @@ def encounters(
                 ),
                 lines=_lines(lines, row["context_start_s"], row["context_end_s"]),
                 neighbours=_neighbours(row, rows),
+                # A moving camera moves everything: motion is told where it stands still alone.
+                camera=(
+                    np.zeros((len(times), 2), np.float32) if clip["motion_px"] < still_px else None
+                ),
             ),
         )
 

@@ -50,8 +50,8 @@ def _identity(work: Work, clips: Sequence[str], descriptions: pl.DataFrame) -> p
         if kept is None:
             rows = descriptions.filter(pl.col("clip") == clip)
             vectors = embedder.embed(subjects(rows, work.read("crops", clip=clip)))
-            # The pictures can be compared as soon as the encounter is over.
-            of = rows.select(subject="observation", start_s="start_s", visible_from=pl.col("end_s"))
+            # The vector may hold the summary, and with it the lines that the summary quotes.
+            of = rows.select("start_s", "visible_from", subject="observation")
             kept = {"rows": vector_rows(of, "identity", vectors, str(embedder.identity))}
             work.checkpoints.put(clip, kept)
         parts.append(kept["rows"])
@@ -62,7 +62,7 @@ def _identity(work: Work, clips: Sequence[str], descriptions: pl.DataFrame) -> p
 def _text(work: Work, descriptions: pl.DataFrame) -> pl.DataFrame:
     embedder = work.roles.text_embedder()
     told = descriptions.filter(pl.col("status") == "ok")
-    of = told.select(subject="observation", start_s="start_s", visible_from="visible_from")
+    of = told.select("start_s", "visible_from", subject="observation")
     vectors = embedder.embed(told["summary"].to_list())
     return vector_rows(of, "text", vectors, str(embedder.identity))
 

@@ -18,6 +18,7 @@ from geb_assets.writing.lines.footage import near_footage
 from geb_assets.writing.lines.imported import Imported
 from geb_assets.writing.lines.number import number_lines
 from geb_assets.writing.lines.read import in_time_order, read_lines
+from resources.video import file_digest
 
 
 def lines_sources(recording: Recording, partition: str) -> Any:
@@ -25,7 +26,13 @@ def lines_sources(recording: Recording, partition: str) -> Any:
     return {
         "clock": recording.clock,
         "files": [
-            {"digest": file.digest, "kind": file.kind, "start_s": file.start_s}
+            {
+                # A file's name may tell its day, hour or scale.
+                "name": Path(file.path).name,
+                "digest": file.digest,
+                "kind": file.kind,
+                "start_s": file.start_s,
+            }
             for file in recording.lines
         ],
         "footage": [list(span) for span in recording.footage()],
@@ -42,7 +49,7 @@ def imported(recording: Recording) -> list[Imported]:
         path = Path(file.path)
         if not path.exists():
             raise GebError(f"{path} is gone; put it back, or add the lines again where they are")
-        if path.is_file() and path.stat().st_size != file.size:
+        if file_digest(path) != file.digest:
             raise GebError(f"{path} changed since it was added; add it again with geb add")
         clock = Clock.parse(recording.clock)
         contents.append(read_lines(path, kind=file.kind, clock=clock, start_s=file.start_s))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from geb_assets.parameters import Observations
 from geb_assets.stage import Finding, Result, Stage, Work
@@ -41,6 +42,13 @@ def _reader(frames: ClipFrames, clip: str) -> ReadFrame:
 def run(work: Work) -> Result:
     section = cast(Observations, work.section)
     frames, appearance = ClipFrames(work), work.roles.appearance()
+    compared = 0
+
+    def embed(crops: Sequence[Image]) -> NDArray[np.float32]:
+        nonlocal compared
+        compared += len(crops)
+        return appearance.embed(crops)
+
     clips = work.read("clips").filter(pl.col("status") == "ok")
     tracks = work.read("tracks").partition_by("clip", as_dict=True)
     facts = [clip_facts(clip) for clip in clips.iter_rows(named=True)]
@@ -54,7 +62,7 @@ def run(work: Work) -> Result:
                 clip,
                 section,
                 read=_reader(frames, clip.clip),
-                embed=appearance.embed,
+                embed=embed,
                 similarity=appearance.similarity,
             )
             kept = {"groups": to_rows(own)}
@@ -88,6 +96,7 @@ def run(work: Work) -> Result:
         rows,
         figures={
             "observations": observations.height,
+            "crops compared": compared,
             **{f"discarded: {reason}": count for reason, count in sorted(discarded.items())},
         },
         pictures={

@@ -8,7 +8,7 @@ import polars as pl
 
 from geb_assets.writing.descriptions.encounters import encounters
 
-CLIP = {"clip": "r/c", "fps": 10.0, "width": 640, "height": 480}
+CLIP = {"clip": "r/c", "fps": 10.0, "width": 640, "height": 480, "motion_px": 3.0}
 
 
 def jpeg(width: int, height: int) -> bytes:
@@ -54,7 +54,7 @@ def test_an_encounter_from_rows() -> None:
             for a, b in spans
         ]
     )
-    found = dict(encounters(CLIP, observations, crops, frames, lines, snap_s=0.5))
+    found = dict(encounters(CLIP, observations, crops, frames, lines, snap_s=0.5, still_px=0.5))
     assert list(found) == ["r/c/o000", "r/c/o001", "r/c/o002"]
     cup = found["r/c/o000"]
     np.testing.assert_allclose(cup.times, [60, 60.1, 60.2, 60.3, 61.4])
