@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
+
 from geb_assets.clock import Clock, ClockKind
 from geb_assets.errors import GebError
 from geb_assets.home import Home
-from geb_assets.parameters import SECTIONS, effective
+from geb_assets.parameters import SECTIONS, Lines, effective
 from geb_assets.registry import LineFile, Recording, Registry, SourceFile, Video, check_name, edit
 from geb_assets.stage import Progress
+from geb_assets.writing.lines.footage import near_footage
 from geb_assets.writing.lines.imported import LineKind
 from geb_assets.writing.lines.read import read_lines
 from resources.profiles import profile
@@ -65,7 +70,7 @@ def add_videos(
     kind = _clock_kind(known, clock, starts, videos, [*captions, *transcripts])
     reader = Clock.parse(kind)
     before = known.videos if known else ()
-    taken = [str(path.absolute()) for path in videos]
+    taken = [os.path.abspath(path) for path in videos]
     kept = [video for video in before if video.path not in taken]
     fresh = _videos(home.progress, reader, videos, starts, before, kept)
     kept = [video for video in kept if not _moved(video, fresh)]
@@ -174,11 +179,12 @@ def _videos(
     before = {video.path: video.start_s for video in known}
     gone = {video.digest: video.start_s for video in known if not Path(video.path).exists()}
     after = max((video.end_s for video in kept), default=0.0)
+    there = {video.digest: video for video in kept}
     fresh: list[Video] = []
     for number, path in enumerate(paths):
         facts = probe(path)
         digest = file_digest(path, progress)
-        absolute = str(path.absolute())
+        absolute = os.path.abspath(path)
         named = _EGOLIFE_NAME.search(path.name)
         if starts:
             start = clock.seconds(starts[number])
@@ -186,6 +192,11 @@ def _videos(
             start = before[absolute]
         elif digest in gone:
             start = gone[digest]
+        elif digest in there:
+            raise GebError(
+                f"{path} is the same footage as {there[digest].path}, which is there already; "
+                "leave it out, or give it a --start of its own"
+            )
         elif named and clock.kind == "egolife":
             day, hours, minutes, seconds = (int(part) for part in named.groups())
             start = clock.seconds(f"DAY{day} {hours:02d}:{minutes:02d}:{seconds:02d}")
@@ -203,6 +214,7 @@ def _videos(
                 frames=facts.frames,
             )
         )
+        there[digest] = fresh[-1]
         after = start + facts.duration_s
     return fresh
 
@@ -231,6 +243,7 @@ def _line_files(
 ) -> tuple[list[LineFile], int, list[str]]:
     """Reads each file once, so that what cannot be read is refused now."""
     origin = videos[0].start_s if videos else None
+    spans = np.array([(video.start_s, video.end_s) for video in videos], np.float64).reshape(-1, 2)
     files: list[LineFile] = []
     count = 0
     notes: list[str] = []
@@ -245,10 +258,18 @@ def _line_files(
             imported = read_lines(path, kind=kind, clock=clock, start_s=origin)
             count += imported.lines.height + imported.episodes.height
             notes.extend(imported.notes)
+            told = pl.concat(
+                [one.select("start_s", "end_s") for one in (imported.lines, imported.episodes)]
+            )
+            if videos and near_footage(told, spans, Lines().footage_margin_s).is_empty():
+                notes.append(
+                    f"none of the {told.height} lines of {path.name} lies near the footage; "
+                    "mend the --start of the videos or the clock of the lines"
+                )
             stat = path.stat()
             files.append(
                 LineFile(
-                    path=str(path.absolute()),
+                    path=os.path.abspath(path),
                     size=stat.st_size,
                     mtime_ns=stat.st_mtime_ns,
                     digest=file_digest(path, progress),

@@ -138,9 +138,9 @@ def _metadata(outcome: Outcome) -> dict[str, Any]:
         metadata.update(outcome.result.figures)
         for title, picture in outcome.result.pictures.items():
             metadata[title] = dg.MetadataValue.md(_markdown_picture(title, picture))
-    first = tables_of(outcome.entry.asset)[0]
     if outcome.rows:
-        metadata["dagster/row_count"] = outcome.rows[first.name]
+        own = next(iter(outcome.rows))
+        metadata["dagster/row_count"] = outcome.rows.get(outcome.entry.asset, outcome.rows[own])
     return metadata
 
 

@@ -16,6 +16,7 @@ from geb_assets.ledger import Ledger
 from geb_assets.lineage import Planner
 from geb_assets.registry import Registry
 from geb_assets.stage import Progress, Stage
+from geb_assets.tables import TABLES
 from resources.frames import FrameCache
 from resources.profiles import Profile, profile
 from resources.store import DeltaStore
@@ -106,6 +107,14 @@ class Home:
             yield
 
     def planner(self, stages: Sequence[Stage]) -> Planner:
-        """A planner over the registry and the ledger as they are now."""
-        known = self.registry()
-        return Planner(stages, known, profile(known.profile), self.ledger.entries())
+        """A planner over the registry and the ledger as they are now.
+
+        What the ledger says of a table that is gone is dropped for good: the table may come back
+        with one partition in it.
+        """
+        known, store, entries = self.registry(), self.store, self.ledger.entries()
+        gone = {table.asset for table in TABLES.values() if not store.has(table.name)}
+        for asset, partition in [key for key in entries if key[0] in gone]:
+            self.ledger.drop(asset, partition)
+            del entries[asset, partition]
+        return Planner(stages, known, profile(known.profile), entries)

@@ -51,6 +51,12 @@ class Table:
         return {column.name: column.dtype for column in self.columns}
 
     @property
+    def own_schema(self) -> dict[str, pl.DataType]:
+        """The schema without the partition's keys: what pure functions make rows of."""
+        keys = self.partition_columns
+        return {name: dtype for name, dtype in self.schema.items() if name not in keys}
+
+    @property
     def versioned(self) -> list[str]:
         """The columns whose content is the table's data version."""
         return [column.name for column in self.columns if not column.explains]

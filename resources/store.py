@@ -56,6 +56,10 @@ class DeltaStore:
     def uri(self, table: str) -> str:
         return f"{self.root.rstrip('/')}/{table}"
 
+    def has(self, table: str) -> bool:
+        """Whether the table is there."""
+        return bool(DeltaTable.is_deltatable(self.uri(table)))
+
     def create(self, table: Table) -> None:
         """Creates the table with its schema where it does not exist; safe to race."""
         if "://" not in self.root:
@@ -137,7 +141,7 @@ class DeltaStore:
 
         An unwritten table has no rows.
         """
-        if not DeltaTable.is_deltatable(self.uri(table)):
+        if not self.has(table):
             return TABLES[table].empty().lazy()
         frame = pl.scan_delta(self.uri(table))
         for column, value in partition.items():
@@ -170,7 +174,7 @@ class DeltaStore:
 
     def delete(self, table: str, recording: str, **partition: str) -> int:
         """Deletes a recording's rows, or one segment's of it; returns how many there were."""
-        if not DeltaTable.is_deltatable(self.uri(table)):
+        if not self.has(table):
             return 0
         keys = {"recording": recording, **partition}
         count = int(self.scan(table, **keys).select(pl.len()).collect().item())

@@ -14,6 +14,7 @@ from geb_assets.forgetting import forget
 from geb_assets.home import Home
 from geb_assets.lineage import Planner, Step
 from geb_assets.parameters import Section
+from geb_assets.reading.memory import Memory
 from geb_assets.run import rebuild_ledger, run_partition
 from geb_assets.stage import Work
 from geb_assets.stages import STAGES
@@ -273,6 +274,7 @@ def test_failed_calls_are_listed_and_made_again_alone(
     assert home.ledger.entries() == kept
     asked.clear()
     built(home)  # the server is still away, and is asked once more, not for ever
+    assert {asset for asset, _ in states(home, "stale")} == {"descriptions"}
     assert sorted(asked) == ["stop sign"] * failed.height
     told = home.store.read("embeddings", recording="r").filter(pl.col("kind") == "text")
     assert not set(told["subject"]) & set(failed["observation"])
@@ -400,3 +402,17 @@ def test_what_lacks_its_inputs_names_them(home: Home) -> None:
     home.ledger.drop("observations", "s/d002-09h")
     with pytest.raises(GebError, match=r"needs observations of s/d002-09h.*geb build s"):
         run_partition(home, STAGES, BY_NAME["graph"], "s", "run")
+
+
+def test_tables_that_were_deleted_count_as_never_built(home: Home) -> None:
+    whole = versions(home)
+    shutil.rmtree(home.path / "tables" / "memberships")
+    assert {key: step.why for key, step in plan(home).items() if step.state == "stale"} == {
+        ("entities", name): "never built" for name in ("r", "s")
+    }
+    with pytest.raises(GebError, match="geb build r"):
+        Memory.open(home, "r")
+    shutil.rmtree(home.path / "tables")
+    up_to_date(home)
+    assert versions(home) == whole
+    check_tables(home)

@@ -74,3 +74,8 @@ def test_the_thresholds_are_ordered_or_refused(cons: float, match: float) -> Non
 def test_a_section_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Association().theta_match = 0.9  # type: ignore[misc]
+
+
+def test_a_truth_value_is_no_number() -> None:
+    with pytest.raises(GebError, match=r"association\.theta_match: .*not true or false"):
+        effective("association", {"association": {"theta_match": True}})

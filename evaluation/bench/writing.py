@@ -149,7 +149,8 @@ def measure(video: Path, minutes: float) -> dict[str, object]:
         parts = [Path(folder) / f"part-{number:03d}{video.suffix}" for number in range(copies)]
         for part in parts:
             part.symlink_to(video.absolute())
-        add_videos(home, RECORDING, parts)
+        starts = [str(number * length) for number in range(copies)]
+        add_videos(home, RECORDING, parts, starts=starts)
         wall, peak, ran = _build(home.path)
         writing = sum(float(str(one["seconds"])) for one in ran)
         alone = time_parts(home, video, copies)

@@ -156,6 +156,7 @@ def write_page(home: Home, memory: Memory, record: Record, page: Path) -> None:
         "img{height:90px;margin:2px}.t{color:#666}</style>",
         f"<h1>{html.escape(record.question)}</h1>",
         f"<p><b>{html.escape((record.choice or '') + ' ' + record.answer)}</b><br>"
+        f"{'' if record.decided else 'The evidence does not decide this. '}"
         f"{html.escape(record.why)}</p>",
     ]
     for excerpt in _excerpts(memory, record, entities) if entities else ():

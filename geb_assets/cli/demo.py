@@ -22,6 +22,7 @@ def demonstrate(output: Output, seed: int) -> dict[str, Any]:
     name = name_of(seed)
     with output.progress() as progress:
         home = replace(Home.of_environment(), progress=progress)
+        output.say("fetching and rendering the demonstration, once; then its memory is built")
         recording = add(home, seed)
 
         def tell(ran: Ran) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,15 +45,21 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[Report]:
-        """A bar per kind of work on standard error, where that is a terminal."""
+        """A bar per kind of work on standard error, where that is a terminal.
+
+        The bars have a handle of their own: during a run Dagster turns the usual one to its log.
+        """
+        own = self.errors
+        if self.errors.is_terminal:
+            own = Console(file=os.fdopen(os.dup(sys.stderr.fileno()), "w"), highlight=False)
         with Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=self.errors,
+            console=own,
             transient=True,
-            disable=not self.errors.is_terminal,
+            disable=not own.is_terminal,
         ) as bars:
             tasks: dict[str, Any] = {}
 

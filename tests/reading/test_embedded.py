@@ -189,3 +189,10 @@ def test_units_without_text() -> None:
     clip = Unit("clip", "c", 0.0, 30.0, 1.0, "")
     asked = Question.of("Who sang?", clock=EGO, choices=("Alice", "Tasha"))
     assert not EmbeddedAnswerer().answer(asked, Evidence((clip,))).decided
+
+
+def test_one_sighting_for_both_names_proves_nothing() -> None:
+    both = "The blue cup stands beside the red cup."
+    memory = TinyMemory([sighting("DAY1 09:00:05", 1, both)], names={RED: "cup"})
+    record = run("Is the blue cup the same as the red cup?", memory=memory)
+    assert not record.decided

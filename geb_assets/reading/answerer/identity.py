@@ -70,8 +70,12 @@ def sameness(
     one, two = excerpts[first.entity], excerpts[second.entity]
     show = question.clock.show
     at = f"{show(first.start_s)} and {show(second.start_s)}"
-    if one.entity == two.entity:
-        verdict: Verdict = "same"
+    verdict: Verdict
+    if first is second:
+        verdict = "unresolved"
+        why = f"one sighting of {_called(one)}, at {show(first.start_s)}, answers to both names"
+    elif one.entity == two.entity:
+        verdict = "same"
         why = f"{_called(one)} was seen at both {at}: one biography"
     elif _proven_different(one, two, evidence):
         verdict = "different"

@@ -74,8 +74,7 @@ def _rows(
          "width": job.result()[0], "height": job.result()[1], "jpeg": job.result()[2]}
         for number, time_s, job in ([] if failed else clip.stored)
     ]  # fmt: skip
-    columns = [name for name in TABLES["frames"].schema if name not in ("recording", "segment")]
-    schema = {name: TABLES["frames"].schema[name] for name in columns}
+    schema = TABLES["frames"].own_schema
     return {
         "clips": work.keys(pl.DataFrame([row])),
         "frames": work.keys(pl.DataFrame(stored, schema=schema)),

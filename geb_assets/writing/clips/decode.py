@@ -146,12 +146,13 @@ def _take(
 
 def check_unchanged(recording: Recording, spans: Sequence[ClipSpan]) -> None:
     """Raises GebError where a file under these clips is gone or is no longer the one added."""
-    for video in (recording.videos[number] for number in {span.video for span in spans}):
+    for span in {span.video: span for span in spans}.values():
+        video, name = recording.videos[span.video], span.clip.split("/")[0]
         path = Path(video.path)
         if not path.exists():
             raise GebError(f"{path} is gone; put it back, or add the video again where it is now")
         stat = path.stat()
         if stat.st_size != video.size or stat.st_mtime_ns != video.mtime_ns:
             raise GebError(
-                f"{path} changed since it was added; take it in with: geb add RECORDING {path}"
+                f"{path} changed since it was added; take it in with: geb add {name} {path}"
             )

@@ -63,11 +63,7 @@ def run(work: Work) -> Result:
     observations = work.read("observations").partition_by("clip", as_dict=True)
     lines = work.read("lines")
     before = work.previous("descriptions").filter(pl.col("status") == "ok")
-    schema = {
-        name: dtype
-        for name, dtype in TABLES["descriptions"].schema.items()
-        if name not in ("recording", "segment")
-    }
+    schema = TABLES["descriptions"].own_schema
     tables: list[pl.DataFrame] = [TABLES["descriptions"].empty()]
     for done, clip in enumerate(clips.iter_rows(named=True)):
         work.progress("descriptions", done, clips.height)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import polars as pl
@@ -22,11 +22,7 @@ def detection_rows(
     clip: str, numbers: list[int], times: list[float], found: list[Found]
 ) -> pl.DataFrame:
     """Rows of table ``detections`` (without keys) of one clip's frames."""
-    schema = {
-        name: dtype
-        for name, dtype in TABLES["detections"].schema.items()
-        if name not in ("recording", "segment")
-    }
+    schema = TABLES["detections"].own_schema
     parts = [
         pl.DataFrame(
             {
@@ -44,12 +40,15 @@ def detection_rows(
     return pl.concat([pl.DataFrame(schema=schema), *parts])
 
 
-def _detect(detector: Detector, frames: KeptClip, clip: str, most: int) -> pl.DataFrame:
+def _detect(
+    detector: Detector, frames: KeptClip, clip: str, most: int, tell: Callable[[int], None]
+) -> pl.DataFrame:
     times = frames.times
     numbers = list(times)
     found: list[Found] = []
     for begin in range(0, len(numbers), _BATCH):
         found += detector.detect(list(frames.read(numbers[begin : begin + _BATCH])))
+        tell(len(found))
     capped = [Found(f.boxes[:most], f.confidence[:most], f.labels[:most]) for f in found]
     return detection_rows(clip, numbers, list(times.values()), capped)
 
@@ -58,16 +57,22 @@ def run(work: Work) -> Result:
     section = cast(Detections, work.section)
     detector, frames = work.roles.detector(), ClipFrames(work)
     clips = work.read("clips").filter(pl.col("status") == "ok")
+    total, before = int(clips["frames"].sum()), 0
     tables: list[pl.DataFrame] = [TABLES["detections"].empty()]
-    for done, clip in enumerate(clips.iter_rows(named=True)):
-        work.progress("detections", done, clips.height)
-        kept = work.checkpoints.get(clip["clip"])
+    for clip in clips.iter_rows(named=True):
+        name = clip["clip"]
+
+        def tell(frames_done: int, before: int = before) -> None:
+            work.progress("detections", before + frames_done, total)
+
+        kept = work.checkpoints.get(name)
         if kept is None:
-            rows = _detect(detector, frames.open(clip["clip"]), clip["clip"], section.max_per_frame)
+            rows = _detect(detector, frames.open(name), name, section.max_per_frame, tell)
             kept = {"detections": work.keys(rows)}
-            work.checkpoints.put(clip["clip"], kept)
+            work.checkpoints.put(name, kept)
         tables.append(kept["detections"])
-    work.progress("detections", clips.height, clips.height)
+        before += clip["frames"]
+    work.progress("detections", total, total)
     rows = pl.concat(tables)
     labels = rows["label"].value_counts(sort=True).head(8)
     return Result(

@@ -200,10 +200,4 @@ def _edges(box: Sequence[float]) -> dict[str, float]:
 
 
 def _rows(table: str, rows: list[dict[str, object]]) -> pl.DataFrame:
-    described = TABLES[table]
-    schema = {
-        name: dtype
-        for name, dtype in described.schema.items()
-        if name not in described.partition_columns
-    }
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(rows, schema=TABLES[table].own_schema)

@@ -43,7 +43,7 @@ def track_rows(clip: str, rows: pl.DataFrame, ids: Sequence[NDArray[np.int64]]) 
     order = {number: i for i, number in enumerate(tracked["number"].unique(maintain_order=True))}
     names = [f"{clip}/t{order[number]:03d}" for number in tracked["number"]]
     return tracked.with_columns(track=pl.Series(names, dtype=pl.String)).select(
-        [name for name in TABLES["tracks"].schema if name not in ("recording", "segment")]
+        list(TABLES["tracks"].own_schema)
     )
 
 
