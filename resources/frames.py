@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,8 +23,14 @@ JPEG_QUALITY = 95
 
 _PARTIAL = ".partial"
 _ABANDONED_S = 3600.0
+_AHEAD = 4
+"""Frames decoded before they are asked for."""
 
-_MODES = {"colour": cv2.IMREAD_COLOR, "gray half": cv2.IMREAD_REDUCED_GRAYSCALE_2}
+Mode = Literal["colour", "gray half"]
+_MODES: Mapping[Mode, int] = {
+    "colour": cv2.IMREAD_COLOR,
+    "gray half": cv2.IMREAD_REDUCED_GRAYSCALE_2,
+}
 
 
 class KeptClip:
@@ -36,12 +44,20 @@ class KeptClip:
         """Frame number to time, s, ascending."""
         return {int(Path(e.filename).stem): float(e.comment) for e in self._archive.infolist()}
 
-    def read(
-        self, numbers: Sequence[int], mode: Literal["colour", "gray half"] = "colour"
-    ) -> Iterator[NDArray[np.uint8]]:
-        """The frames of these numbers, in order: BGR at full size, or gray at half size."""
-        for number in numbers:
-            yield decode_jpeg(self._archive.read(f"{number:06d}.jpg"), mode)
+    def one(self, number: int, mode: Mode = "colour") -> NDArray[np.uint8]:
+        """The frame of this number: BGR at full size, or gray at half size."""
+        return decode_jpeg(self._archive.read(f"{number:06d}.jpg"), mode)
+
+    def read(self, numbers: Iterable[int], mode: Mode = "colour") -> Iterator[NDArray[np.uint8]]:
+        """The frames of these numbers, in order, decoded while the caller works on those before."""
+        with ThreadPoolExecutor(1) as pool:
+            ahead: deque[Future[NDArray[np.uint8]]] = deque()
+            for number in numbers:
+                ahead.append(pool.submit(self.one, number, mode))
+                if len(ahead) > _AHEAD:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
 
 
 @dataclass(frozen=True)
@@ -109,7 +125,7 @@ def encode_jpeg(image: Image, quality: int) -> bytes:
     return buffer.tobytes()
 
 
-def decode_jpeg(jpeg: bytes, mode: Literal["colour", "gray half"] = "colour") -> NDArray[np.uint8]:
+def decode_jpeg(jpeg: bytes, mode: Mode = "colour") -> NDArray[np.uint8]:
     """BGR ``[H, W, 3]``, or gray ``[H/2, W/2]``."""
     return np.asarray(cv2.imdecode(np.frombuffer(jpeg, np.uint8), _MODES[mode]), np.uint8)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import cast
 
+import numpy as np
 import polars as pl
 
 from geb_assets.parameters import Detections
@@ -22,22 +24,21 @@ def detection_rows(
     clip: str, numbers: list[int], times: list[float], found: list[Found]
 ) -> pl.DataFrame:
     """Rows of table ``detections`` (without keys) of one clip's frames."""
-    schema = TABLES["detections"].own_schema
-    parts = [
-        pl.DataFrame(
-            {
-                "clip": [clip] * len(one),
-                "frame": [number] * len(one),
-                "time_s": [time_s] * len(one),
-                **{name: one.boxes[:, i] for i, name in enumerate(("x1", "y1", "x2", "y2"))},
-                "confidence": one.confidence,
-                "label": list(one.labels),
-            },
-            schema=schema,
-        )
-        for number, time_s, one in zip(numbers, times, found, strict=True)
-    ]
-    return pl.concat([pl.DataFrame(schema=schema), *parts])
+    counts = np.array([len(one) for one in found], np.int64)
+    boxes = np.concatenate([np.zeros((0, 4), np.float32), *(one.boxes for one in found)])
+    return pl.DataFrame(
+        {
+            "clip": [clip] * len(boxes),
+            "frame": np.repeat(np.array(numbers, np.int64), counts),
+            "time_s": np.repeat(np.array(times, np.float64), counts),
+            **{name: boxes[:, i] for i, name in enumerate(("x1", "y1", "x2", "y2"))},
+            "confidence": np.concatenate(
+                [np.zeros(0, np.float32), *(one.confidence for one in found)]
+            ),
+            "label": [label for one in found for label in one.labels],
+        },
+        schema=TABLES["detections"].own_schema,
+    )
 
 
 def _detect(
@@ -45,9 +46,10 @@ def _detect(
 ) -> pl.DataFrame:
     times = frames.times
     numbers = list(times)
+    images = frames.read(numbers)
     found: list[Found] = []
-    for begin in range(0, len(numbers), _BATCH):
-        found += detector.detect(list(frames.read(numbers[begin : begin + _BATCH])))
+    while batch := list(islice(images, _BATCH)):
+        found += detector.detect(batch)
         tell(len(found))
     capped = [Found(f.boxes[:most], f.confidence[:most], f.labels[:most]) for f in found]
     return detection_rows(clip, numbers, list(times.values()), capped)

@@ -14,7 +14,6 @@ from geb_assets.parameters import Observations
 from geb_assets.stage import Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from geb_assets.writing.clips.frames import ClipFrames
-from geb_assets.writing.observations.crops import ReadFrame
 from geb_assets.writing.observations.filters import ClipFacts, reasons
 from geb_assets.writing.observations.observe import group_clip, observe_clip
 from geb_assets.writing.observations.subjects import Subject, from_rows, to_rows
@@ -28,15 +27,6 @@ def clip_facts(clip: dict[str, Any]) -> ClipFacts:
     """What the filters know of a clip, from its row."""
     names = ("clip", "start_s", "end_s", "fps", "width", "height", "motion_px")
     return ClipFacts(**{name: clip[name] for name in names})
-
-
-def _reader(frames: ClipFrames, clip: str) -> ReadFrame:
-    kept = frames.open(clip)
-
-    def read(number: int) -> Image:
-        return next(kept.read([number]))
-
-    return read
 
 
 def run(work: Work) -> Result:
@@ -61,7 +51,7 @@ def run(work: Work) -> Result:
                 tracks.get((clip.clip,), TABLES["tracks"].empty()),
                 clip,
                 section,
-                read=_reader(frames, clip.clip),
+                read=frames.open(clip.clip).one,
                 embed=embed,
                 similarity=appearance.similarity,
             )
@@ -81,7 +71,7 @@ def run(work: Work) -> Result:
             clip,
             stored.filter(pl.col("clip") == clip.clip),
             section,
-            read=_reader(frames, clip.clip),
+            read=frames.open(clip.clip).one,
         )
         for name in names:
             tables[name].append(work.keys(getattr(found, name)))
