@@ -1,0 +1,94 @@
+"""Questions of the demonstration, against a truth made straight from its story."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from evaluation.demo.questions import DEEDS, SHOWN, DemoQuestion, questions, shown, sightings
+from evaluation.demo.render import TRUTH_SCHEMA
+from evaluation.demo.story import DAY_STARTS, VISITS
+from geb_assets.clock import Clock
+
+CLOCK = Clock.parse("egolife")
+
+
+def told_truth() -> pl.DataFrame:
+    """Each subject of each visit in view for 3 s, one after the other."""
+    rows = []
+    for place, visit in enumerate(VISITS):
+        first = next(n for n, one in enumerate(VISITS) if one.day == visit.day)
+        start = CLOCK.seconds(DAY_STARTS[visit.day]) + 30.0 * (place - first)
+        for slot, identity in enumerate(visit.subjects):
+            for frame in range(30):
+                time = start + 4.0 * slot + frame / 10
+                rows.append(("v", frame, time, identity, "x", False, 0.0, 0.0, 9.0, 9.0, 1.0))
+    return pl.DataFrame(rows, schema=TRUTH_SCHEMA, orient="row")
+
+
+TRUTH = told_truth()
+
+
+def question(name: str, seed: int = 7) -> DemoQuestion:
+    return next(one for one in questions(TRUTH, seed) if one.id == name)
+
+
+def test_every_deed_is_one_line_of_the_story() -> None:
+    said = [line for visit in VISITS for _, line in visit.lines]
+    assert all(said.count(deed.line) == 1 for deed in DEEDS.values())
+    assert all(deed.told.casefold() in deed.line.casefold() for deed in DEEDS.values())
+
+
+def test_sightings_are_those_of_each_visit() -> None:
+    seen = sightings(TRUTH)
+    assert len(seen) == sum(len(visit.subjects) for visit in VISITS)
+    start, end = seen[4, "blue cup"]
+    assert CLOCK.show(start) == "DAY1 10:02:00" and end - start == pytest.approx(2.9)
+
+
+def test_there_are_enough_of_both_kinds_and_half_need_identity() -> None:
+    found = questions(TRUTH, 7)
+    assert len({one.id for one in found}) == len(found) >= 36
+    assert sum(one.kind == "choice" for one in found) >= 15
+    assert sum(one.kind == "open" for one in found) >= 15
+    assert {one.identity for one in found} == {True, False}
+    asked = shown(TRUTH, 7)
+    assert tuple(one.id for one in asked) == SHOWN and len(asked) == 5
+    assert {one.kind for one in asked} == {"choice", "open"} and all(q.identity for q in asked)
+
+
+def test_gold_answers() -> None:
+    assert question("same/drank-put").gold == "No, a different one"
+    assert question("same/driver-back").gold == "Yes, the same one"
+    assert question("colour/put").gold == "blue" and question("colour/put").identity
+    assert not question("colour/tea").identity
+    assert question("last-room/drank").gold == "garage"
+    early = question("last-room/drank/day1")
+    assert early.gold == "living room" and early.at is not None
+    assert all(end <= early.at for _, end in early.evidence)
+    assert question("how-many/cup").gold == "2" and question("how-many/cat").gold == "1"
+
+
+def test_the_seed_orders_the_choices_alone() -> None:
+    orders = {tuple(question("colour/put", seed).choices.values()) for seed in range(8)}
+    assert len(orders) > 1
+    assert {question("colour/put", seed).gold for seed in range(8)} == {"blue"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "right"),
+    [
+        ("last-time/drank", "DAY2 09:00:50 - DAY2 09:00:53: the cup", True),
+        ("last-time/drank", "it stood there at DAY1 10:00:00, then DAY2 09:00:50", False),
+        ("last-time/drank", "in the morning", False),
+        ("later/put", "I take a cup out of the cupboard (DAY2 09:01:00)", True),
+        ("later/put", "I find the red cup where I left it", False),
+    ],
+)
+def test_open_answers(name: str, text: str, right: bool) -> None:
+    assert question(name).is_right(text, None) is right
+
+
+def test_a_choice_is_right_by_its_letter() -> None:
+    one = question("same/drank-put")
+    assert one.is_right("", one.answer) and not one.is_right(one.gold, None)
