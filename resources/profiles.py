@@ -87,11 +87,11 @@ def _botsort(models: Path, section: Section) -> Any:
     return BotSort(
         BotSortSettings(
             activation=p.activation,
-            high=p.high_confidence,
-            first_iou=p.match_iou,
+            high_confidence=p.high_confidence,
+            match_iou=p.match_iou,
             second_iou=p.second_iou,
             unconfirmed_iou=p.unconfirmed_iou,
-            lost_seconds=p.buffer_s,
+            buffer_s=p.buffer_s,
         )
     )
 

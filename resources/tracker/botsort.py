@@ -24,9 +24,9 @@ class BotSortSettings:
 
     activation: float = 0.25
     """Least confidence that starts a track."""
-    high: float = 0.2
+    high_confidence: float = 0.2
     """Least confidence of the first association; boxes above 0.1 take part in the second."""
-    first_iou: float = 0.05
+    match_iou: float = 0.05
     """Least IoU x confidence of the first association."""
     second_iou: float = 0.2
     """Least IoU of the second association."""
@@ -34,7 +34,7 @@ class BotSortSettings:
     """Least IoU x confidence that confirms a track begun in the frame before."""
     confirm_frames: int = 2
     """Matched frames after which a track is numbered."""
-    lost_seconds: float = 2.0
+    buffer_s: float = 2.0
     """How long an unseen track is kept."""
     compensate_camera: bool = True
     """Estimate the camera's motion by sparse optical flow."""
@@ -70,14 +70,14 @@ class BotSort:
 
         s = self._settings
         tracker = BoTSORTTracker(
-            lost_track_buffer=round(30 * s.lost_seconds),  # the library counts in frames at 30 fps
+            lost_track_buffer=round(30 * s.buffer_s),  # the library counts in frames at 30 fps
             frame_rate=fps,
             track_activation_threshold=s.activation,
             minimum_consecutive_frames=s.confirm_frames,
-            minimum_iou_threshold_first_assoc=s.first_iou,
+            minimum_iou_threshold_first_assoc=s.match_iou,
             minimum_iou_threshold_second_assoc=s.second_iou,
             minimum_iou_threshold_unconfirmed_assoc=s.unconfirmed_iou,
-            high_conf_det_threshold=s.high,
+            high_conf_det_threshold=s.high_confidence,
             enable_cmc=s.compensate_camera,
             cmc_downscale=1,
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from geb_assets.parameters import Observations
 from geb_assets.writing.observations.subjects import Subject
-from resources.frames import encode_jpeg
+from resources.frames import encode_jpeg, fit
 from resources.images import Image
 
 ReadFrame = Callable[[int], Image]
@@ -56,18 +56,6 @@ def cut(image: Image, box: NDArray[np.float32], *, pad: float = 0.0) -> Image:
     """The pixels of the padded box, a copy."""
     left, top, right, bottom = crop_window(box, image.shape[1], image.shape[0], pad=pad)
     return np.ascontiguousarray(image[top:bottom, left:right])
-
-
-def shrink(image: Image, side: int) -> Image:
-    """The image with its long side at most ``side``."""
-    scale = side / max(image.shape[:2])
-    if scale >= 1:
-        return image
-    size = (
-        max(1, round(image.shape[1] * scale)),
-        max(1, round(image.shape[0] * scale)),
-    )
-    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def sharpness(crop: Image) -> float:
@@ -138,7 +126,7 @@ def representative_crops(
             box = subjects[number].boxes[place]
             score = scores[number][place] * sharpness(cut(image, box))
             if (number, rank) not in best or score > best[number, rank][0]:
-                crop = shrink(cut(image, box, pad=parameters.crop_pad), parameters.crop_side)
+                crop = fit(cut(image, box, pad=parameters.crop_pad), parameters.crop_side)
                 best[number, rank] = (score, place, crop)
     return [
         _encoded(number, subject, best, parameters, width, height)
