@@ -22,7 +22,7 @@ from geb_assets.stage import Progress
 from geb_assets.writing.lines.footage import near_footage
 from geb_assets.writing.lines.imported import LineKind
 from geb_assets.writing.lines.read import read_lines
-from resources.profiles import profile
+from resources.profiles import configured, profile
 from resources.video import file_digest, probe
 
 VIDEO_SUFFIXES = (".mp4", ".mov", ".mkv", ".avi", ".webm", ".m4v")
@@ -131,6 +131,33 @@ def set_parameters(home: Home, name: str, assignments: Mapping[str, Any]) -> Non
         return _with(registry, name, recording.model_copy(update={"parameters": parameters}))
 
     home.registry().recording(name)  # a home without it stays untouched
+    edit(home.path, change)
+
+
+def use_profile(home: Home, name: str, assignments: Mapping[str, Any]) -> None:
+    """Chooses the models of a home, and sets options (``role.option`` to value) of that profile.
+
+    All together or nothing. Raises GebError for what does not exist, and where a recording's own
+    parameters do not go with the profile's.
+    """
+    values: dict[str, dict[str, Any]] = {}
+    for assignment, value in assignments.items():
+        role, dot, option = assignment.partition(".")
+        if not dot:
+            raise GebError(f"no option '{assignment}'; write ROLE.OPTION=VALUE")
+        values.setdefault(role, {})[option] = value
+
+    def change(registry: Registry) -> Registry:
+        own = {role: dict(options) for role, options in registry.options.get(name, {}).items()}
+        for role, options in values.items():
+            own.setdefault(role, {}).update(options)
+        options_after = {**registry.options, **({name: own} if own else {})}
+        configured(name, options_after)
+        after = registry.model_copy(update={"profile": name, "options": options_after})
+        for recording in after.recordings.values():
+            _check_parameters(after, recording.parameters)
+        return after
+
     edit(home.path, change)
 
 

@@ -18,7 +18,7 @@ from geb_assets.registry import Registry
 from geb_assets.stage import Progress, Stage
 from geb_assets.tables import TABLES
 from resources.frames import FrameCache
-from resources.profiles import Profile, profile
+from resources.profiles import Profile, configured
 from resources.store import DeltaStore
 
 DEFAULT = "./geb_home"
@@ -71,7 +71,9 @@ class Home:
         return registry.load(self.path)
 
     def profile(self) -> Profile:
-        return profile(self.registry().profile)
+        """The profile in use, with this home's options."""
+        known = self.registry()
+        return configured(known.profile, known.options)
 
     def frames(self) -> FrameCache:
         return FrameCache(self.cache / "frames", self.registry().frame_cache_gb * 1e9)
@@ -117,4 +119,4 @@ class Home:
         for asset, partition in [key for key in entries if key[0] in gone]:
             self.ledger.drop(asset, partition)
             del entries[asset, partition]
-        return Planner(stages, known, profile(known.profile), entries)
+        return Planner(stages, known, configured(known.profile, known.options), entries)

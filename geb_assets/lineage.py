@@ -97,7 +97,7 @@ class Planner:
         recording = partition if stage.partition == "recording" else segment_recording(partition)
         return [
             (table, key)
-            for table in stage.reads
+            for table in stage.reads_under(self.profile)
             for key in (
                 [recording]
                 if TABLES[table].partition == "recording"
@@ -135,7 +135,10 @@ class Planner:
         return Inputs(
             implementation=stage.implementation,
             parameters=section.model_dump(mode="json"),
-            models={role: _model(self.profile.identity(role, section)) for role in stage.roles},
+            models={
+                role: _model(self.profile.identity(role, section))
+                for role in stage.served_by(self.profile)
+            },
             sources=stage.sources(entry, partition),
             upstream={
                 f"{table}|{key}": self.entries[TABLES[table].asset, key].versions[table]

@@ -165,12 +165,14 @@ class Descriptions(Section):
 
 
 class Embeddings(Section):
-    """Identity and text vectors (paper 3.3; spec 9.12)."""
+    """Identity, text and visual vectors (paper 3.3; spec 1.7, 9.12)."""
 
     asset = "embeddings"
 
     picture_weight: Fraction = 0.8
     """Weight of the pictures in the identity vector; the rest is the text's."""
+    clip_frames: Count = 16
+    """Evenly spaced stored frames of a clip that its visual vector sees (spec 1.7)."""
 
 
 class Association(Section):

@@ -83,6 +83,9 @@ class Registry(_Value):
     """All that is known of a home's recordings."""
 
     profile: str = "embedded"
+    """Which models serve the roles (``geb use``)."""
+    options: Mapping[str, Mapping[str, Mapping[str, Any]]] = {}
+    """Profile to role to option to value, where this home differs from the profile."""
     frame_cache_gb: Annotated[float, Field(ge=0.0)] = 20.0
     """Sampled frames kept under ``cache/`` so that no stage decodes video twice, GB."""
     recordings: Mapping[str, Recording] = {}

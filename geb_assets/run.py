@@ -234,7 +234,7 @@ def _work(
         recording=planner.registry.recording(name),
         segments=planner.registry.segments(name),
         section=section,
-        roles=Roles(planner.profile, home.models, section, stage.roles),
+        roles=Roles(planner.profile, home.models, section, stage.served_by(planner.profile)),
         store=store,
         frames=home.frames(),
         checkpoints=Checkpoints(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from geb_assets.tables import TABLES, Partition
 
 if TYPE_CHECKING:
     from resources.frames import FrameCache
-    from resources.profiles import Roles
+    from resources.profiles import Profile, Roles
     from resources.store import DeltaStore
 
 
@@ -114,7 +115,7 @@ class Work:
 
     def scan(self, table: str, **within: str) -> pl.LazyFrame:
         """Rows of a declared table in this partition's reach, cut further where asked."""
-        if table not in self.stage.reads:
+        if table not in self.stage.reads_under(self.roles.profile):
             raise PermissionError(f"{self.stage.asset} did not declare that it reads {table}")
         if self.stage.partition == "segment" and TABLES[table].partition == "segment":
             within = {"segment": self.partition, **within}
@@ -162,6 +163,8 @@ class Stage:
     """Tables it reads."""
     roles: tuple[str, ...] = ()
     """Roles of the profile that serve it."""
+    optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Roles that serve it where the profile has them, to the tables read for their sake alone."""
     sources: Callable[[Recording, str], Any] = lambda recording, partition: None
     """What it reads of the registry itself, as plain JSON values."""
     checks: Mapping[str, str] = field(default_factory=dict)
@@ -179,5 +182,15 @@ class Stage:
 
     @property
     def upstream(self) -> list[str]:
-        """The assets whose tables it reads, in order."""
-        return list(dict.fromkeys(TABLES[table].asset for table in self.reads))
+        """The assets whose tables it reads under any profile, in order."""
+        tables = itertools.chain(self.reads, *self.optional.values())
+        return list(dict.fromkeys(TABLES[table].asset for table in tables))
+
+    def served_by(self, profile: Profile) -> tuple[str, ...]:
+        """Its roles under a profile."""
+        return (*self.roles, *(role for role in self.optional if role in profile.roles))
+
+    def reads_under(self, profile: Profile) -> tuple[str, ...]:
+        """The tables it reads under a profile."""
+        own = (self.optional[role] for role in self.optional if role in profile.roles)
+        return tuple(dict.fromkeys(itertools.chain(self.reads, *own)))

@@ -8,16 +8,19 @@ from hashlib import sha256
 
 @dataclass(frozen=True)
 class ModelIdentity:
-    """Name, revision and digest of a model. Settings are parameters, and counted apart."""
+    """Name, revision and digest of a model. Parameters are counted apart."""
 
     name: str
     revision: str
     """Package and version, or the hub's revision."""
     digest: str
-    """sha256 of the weights, in hex; empty for a model without weights."""
+    """sha256 of the weights, in hex; empty for a model without weights, and where the revision
+    alone says which they are."""
+    settings: str = ""
+    """Options that change what it returns: prompt version, precision, size of the vector."""
 
     def __str__(self) -> str:
-        return f"{self.name}@{self.revision}"
+        return f"{self.name}@{self.revision}" + (f" ({self.settings})" if self.settings else "")
 
 
 def joint_digest(*digests: str) -> str:

@@ -1,26 +1,52 @@
-"""Profiles: which adapter and model serve each role. The one place where an adapter is chosen."""
+"""Profiles: which adapter and model serve each role. The one place where an adapter is chosen.
+
+``embedded`` runs on any machine; ``paper`` is what the paper ran, ``hosted`` the same with its chat
+models behind somebody's endpoint. A home chooses one with ``geb use``, which writes into its
+``recordings.toml`` the profile's name and, under ``[options.PROFILE.ROLE]``, what differs here from
+the options that stand below.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from geb_assets.errors import GebError
 from geb_assets.parameters import Descriptions, Detections, Embeddings, Overrides, Section, Tracks
+from resources.appearance.clip_dinov2 import ClipDinoOptions
+from resources.detector.yolo import YoloOptions
+from resources.embedder.qwen3_text import Qwen3TextOptions
+from resources.embedder.qwen3_vl import Qwen3VLOptions
+from resources.options import Options
 from resources.packages import EMBEDDED_MODELS, PackageFile
+from resources.tracker.botsort import BotSortSettings
+from resources.tracker.boxmot import BoxMotOptions
 
 if TYPE_CHECKING:
     from resources.appearance import Appearance
     from resources.describer import Describer
     from resources.detector import Detector
-    from resources.embedder import IdentityEmbedder, TextEmbedder
+    from resources.embedder import ClipEmbedder, IdentityEmbedder, TextEmbedder
     from resources.identity import ModelIdentity
     from resources.tracker import Tracker
 
-Maker = Callable[[Path, Section], Any]
-"""Models folder and the asset's section to an adapter; loads nothing before its first use."""
+OptionValues = Mapping[str, Mapping[str, Any]]
+"""Role to option to value."""
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """What serves a role: how it is made, and the options it is made with."""
+
+    make: Callable[[Path, Section, Any], Any]
+    """Models folder, the asset's section and the options to an adapter; loads nothing before its
+    first use."""
+    options: Options = field(default_factory=Options)
+
+    def __call__(self, models: Path, section: Section) -> Any:
+        return self.make(models, section, self.options)
 
 
 @dataclass(frozen=True)
@@ -28,7 +54,7 @@ class Profile:
     """Which models serve the roles, and the parameters that belong to them."""
 
     name: str
-    roles: Mapping[str, Maker]
+    roles: Mapping[str, Adapter]
     parameters: Overrides = field(default_factory=dict)
     """Defaults of its own: thresholds belong to the embedding they were set on."""
     files: tuple[PackageFile, ...] = ()
@@ -38,6 +64,19 @@ class Profile:
         """The model behind a role, without loading it."""
         identity: ModelIdentity = self.roles[role](Path(), section).identity
         return identity
+
+    def having(self, values: OptionValues) -> Profile:
+        """This profile with some of its roles' options replaced.
+
+        Raises GebError naming the role or option that does not exist, or the wrong value.
+        """
+        roles = dict(self.roles)
+        for role, own in values.items():
+            if role not in roles:
+                raise GebError(f"profile {self.name} has no role '{role}'; it has {_list(roles)}")
+            options = roles[role].options.having(f"profile {self.name}: {role}", own)
+            roles[role] = replace(roles[role], options=options)
+        return replace(self, roles=roles)
 
 
 @dataclass(frozen=True)
@@ -72,52 +111,62 @@ class Roles:
     def text_embedder(self) -> TextEmbedder:
         return cast("TextEmbedder", self._make("text_embedder"))
 
+    def clip_embedder(self) -> ClipEmbedder | None:
+        """None where the profile has no visual channel."""
+        if "clip_embedder" not in self.profile.roles:
+            return None
+        return cast("ClipEmbedder", self._make("clip_embedder"))
 
-def _yolov3_tiny(models: Path, section: Section) -> Any:
+
+def _yolov3_tiny(models: Path, section: Section, options: Options) -> Any:
     from resources.detector.yolov3_tiny import Yolov3Tiny
 
     p = cast(Detections, section)
     return Yolov3Tiny(models, min_confidence=p.min_confidence, nms_iou=p.nms_iou)
 
 
-def _botsort(models: Path, section: Section) -> Any:
-    from resources.tracker.botsort import BotSort, BotSortSettings
-
+def _tracking(section: Section) -> BotSortSettings:
     p = cast(Tracks, section)
-    return BotSort(
-        BotSortSettings(
-            activation=p.activation,
-            high_confidence=p.high_confidence,
-            match_iou=p.match_iou,
-            second_iou=p.second_iou,
-            unconfirmed_iou=p.unconfirmed_iou,
-            buffer_s=p.buffer_s,
-        )
+    return BotSortSettings(
+        activation=p.activation,
+        high_confidence=p.high_confidence,
+        match_iou=p.match_iou,
+        second_iou=p.second_iou,
+        unconfirmed_iou=p.unconfirmed_iou,
+        buffer_s=p.buffer_s,
     )
 
 
-def _mobilenet(models: Path, section: Section) -> Any:
+def _botsort(models: Path, section: Section, options: Options) -> Any:
+    from resources.tracker.botsort import BotSort
+
+    return BotSort(_tracking(section))
+
+
+def _mobilenet(models: Path, section: Section, options: Options) -> Any:
     from resources.appearance.mobilenetv2 import MobileNetV2
 
     return MobileNetV2(models)
 
 
-def _minilm(models: Path, section: Section) -> Any:
+def _minilm(models: Path, section: Section, options: Options) -> Any:
     from resources.embedder.minilm import MiniLM
 
     return MiniLM(models)
 
 
-def _pooled(models: Path, section: Section) -> Any:
+def _pooled(models: Path, section: Section, options: Options) -> Any:
     from resources.embedder.pooled import PooledIdentity
 
     weight = cast(Embeddings, section).picture_weight
     return PooledIdentity(
-        _mobilenet(models, section), _minilm(models, section), picture_weight=weight
+        _mobilenet(models, section, options),
+        _minilm(models, section, options),
+        picture_weight=weight,
     )
 
 
-def _rules(models: Path, section: Section) -> Any:
+def _rules(models: Path, section: Section, options: Options) -> Any:
     from resources.describer.rules import RulesDescriber
 
     p = cast(Descriptions, section)
@@ -126,15 +175,58 @@ def _rules(models: Path, section: Section) -> Any:
     )
 
 
+def _yolo(models: Path, section: Section, options: YoloOptions) -> Any:
+    from resources.detector.yolo import Yolo
+
+    p = cast(Detections, section)
+    return Yolo(
+        models,
+        options,
+        min_confidence=p.min_confidence,
+        nms_iou=p.nms_iou,
+        max_per_frame=p.max_per_frame,
+    )
+
+
+def _boxmot(models: Path, section: Section, options: BoxMotOptions) -> Any:
+    from resources.tracker.boxmot import BoxMot
+
+    return BoxMot(options, _tracking(section))
+
+
+def _clip_dinov2(models: Path, section: Section, options: ClipDinoOptions) -> Any:
+    from resources.appearance.clip_dinov2 import ClipDino
+
+    return ClipDino(options)
+
+
+def _qwen3_text(models: Path, section: Section, options: Qwen3TextOptions) -> Any:
+    from resources.embedder.qwen3_text import Qwen3Text
+
+    return Qwen3Text(options)
+
+
+def _qwen3_vl_identity(models: Path, section: Section, options: Qwen3VLOptions) -> Any:
+    from resources.embedder.qwen3_vl import Qwen3VLIdentity
+
+    return Qwen3VLIdentity(options)
+
+
+def _qwen3_vl_clips(models: Path, section: Section, options: Qwen3VLOptions) -> Any:
+    from resources.embedder.qwen3_vl import Qwen3VLClips
+
+    return Qwen3VLClips(options)
+
+
 EMBEDDED = Profile(
     name="embedded",
     roles={
-        "detector": _yolov3_tiny,
-        "tracker": _botsort,
-        "appearance": _mobilenet,
-        "describer": _rules,
-        "identity_embedder": _pooled,
-        "text_embedder": _minilm,
+        "detector": Adapter(_yolov3_tiny),
+        "tracker": Adapter(_botsort),
+        "appearance": Adapter(_mobilenet),
+        "describer": Adapter(_rules),
+        "identity_embedder": Adapter(_pooled),
+        "text_embedder": Adapter(_minilm),
     },
     parameters={
         "clips": {"sample_fps": 5.0},
@@ -160,11 +252,38 @@ EMBEDDED = Profile(
     files=EMBEDDED_MODELS,
 )
 
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (EMBEDDED,)}
+PAPER = Profile(
+    name="paper",
+    roles={
+        "detector": Adapter(_yolo, YoloOptions()),
+        "tracker": Adapter(_boxmot, BoxMotOptions()),
+        "appearance": Adapter(_clip_dinov2, ClipDinoOptions()),
+        "describer": Adapter(_rules),
+        "identity_embedder": Adapter(_qwen3_vl_identity, Qwen3VLOptions()),
+        "text_embedder": Adapter(_qwen3_text, Qwen3TextOptions()),
+        "clip_embedder": Adapter(_qwen3_vl_clips, Qwen3VLOptions()),
+    },
+)
+
+HOSTED = replace(PAPER, name="hosted")
+
+PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (EMBEDDED, PAPER, HOSTED)}
 
 
 def profile(name: str) -> Profile:
     """Raises GebError for a profile that does not exist."""
     if name not in PROFILES:
-        raise GebError(f"no profile '{name}'; there are {', '.join(PROFILES)}")
+        raise GebError(f"no profile '{name}'; there are {_list(PROFILES)}")
     return PROFILES[name]
+
+
+def configured(name: str, options: Mapping[str, OptionValues]) -> Profile:
+    """A profile with a home's own options (profile to role to option to value).
+
+    Raises GebError for a profile, role or option that does not exist, or a wrong value.
+    """
+    return profile(name).having(options.get(name, {}))
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)

@@ -167,18 +167,43 @@ def set_(output: Output, recording: str, assignments: Sequence[str]) -> None:
     from geb_assets.stages import STAGES
 
     home = Home.of_environment()
-    values: dict[str, Any] = {}
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not equals:
-            raise GebError(f"'{assignment}' sets nothing; write SECTION.NAME=VALUE")
-        values[name] = _value(text)
-    set_parameters(home, recording, values)
+    set_parameters(home, recording, _assigned(assignments, "SECTION.NAME=VALUE"))
     reload_location(home)
     steps = home.planner(STAGES).plan([recording])
     output.result({"stale": [asdict(step) for step in steps]})
     stale = [step for step in steps if step.state == "stale"]
     output.say(f"{len(stale)} partitions of {recording} are stale; see: geb plan --why {recording}")
+
+
+@main.command()
+@click.argument("profile")
+@click.argument("assignments", nargs=-1, metavar="[ROLE.OPTION=VALUE...]")
+@_command
+def use(output: Output, profile: str, assignments: Sequence[str]) -> None:
+    """Let the models of a PROFILE serve this home, and set options of its roles."""
+    from geb_assets.adding import use_profile
+    from geb_assets.reloading import reload_location
+    from geb_assets.stages import STAGES
+
+    home = Home.of_environment()
+    use_profile(home, profile, _assigned(assignments, "ROLE.OPTION=VALUE"))
+    reload_location(home)
+    steps = home.planner(STAGES).plan()
+    output.result({"profile": profile, "stale": [asdict(step) for step in steps]})
+    stale = sum(step.state == "stale" for step in steps)
+    output.say(f"profile {profile}; {stale} partitions are stale, see: geb plan --why")
+    output.say("its models and options: geb models    try them: geb doctor")
+
+
+def _assigned(assignments: Sequence[str], form: str) -> dict[str, Any]:
+    """Name to value of assignments on the command line."""
+    values: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise GebError(f"'{assignment}' sets nothing; write {form}")
+        values[name] = _value(text)
+    return values
 
 
 def _value(text: str) -> Any:

@@ -88,6 +88,7 @@ class Memory:
             settings,
             source.index(chosen, settings),
             source.text_embedder(),
+            source.clip_embedder(),
             stored_frames=source.frames_of(),
         )
 

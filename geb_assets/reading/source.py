@@ -23,7 +23,8 @@ from geb_assets.tables import TABLES
 
 if TYPE_CHECKING:
     from geb_assets.lineage import Planner
-    from resources.embedder import TextEmbedder
+    from resources.embedder import ClipEmbedder, TextEmbedder
+from resources.profiles import Roles
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,16 @@ class Source:
 
     def text_embedder(self) -> TextEmbedder:
         """The model that made the memory's text vectors."""
-        stage = self.planner.stages["embeddings"]
+        return self._roles().text_embedder()
+
+    def clip_embedder(self) -> ClipEmbedder | None:
+        """The model that made the memory's clip vectors; None where the profile has none."""
+        return self._roles().clip_embedder()
+
+    def _roles(self) -> Roles:
+        stage, profile = self.planner.stages["embeddings"], self.planner.profile
         section = self.planner.section(stage, self.recording)
-        embedder: TextEmbedder = self.planner.profile.roles["text_embedder"](
-            self.home.models, section
-        )
-        return embedder
+        return Roles(profile, self.home.models, section, stage.served_by(profile))
 
     def index(self, variant: Variant, settings: SearchSettings) -> Index:
         """The index of the tables as they are now, written first where there is none."""

@@ -50,3 +50,32 @@ class IdentityEmbedder(Protocol):
         Raises GebError for a subject without crops.
         """
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """A clip as the visual channel sees it: frames in time order, ``fps`` a second."""
+
+    frames: tuple[Image, ...]
+    fps: float
+
+
+class ClipEmbedder(Protocol):
+    """Turns clips and the queries that look for them into vectors of one space."""
+
+    @property
+    def identity(self) -> ModelIdentity: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed_clips(self, films: Sequence[Film]) -> NDArray[np.float32]:
+        """Unit rows float32 ``[n, D]``, in order; a row does not depend on the others.
+
+        Raises GebError for a clip without frames.
+        """
+        ...
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit rows float32 ``[n, D]`` of queries, in order."""
+        ...

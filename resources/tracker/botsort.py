@@ -81,7 +81,7 @@ class BotSort:
             enable_cmc=s.compensate_camera,
             cmc_downscale=1,
         )
-        motion = _motion_frames(frames, s.motion_side) if s.compensate_camera else None
+        motion = motion_frames(frames, s.motion_side) if s.compensate_camera else None
         numbers: list[NDArray[np.int64]] = []
         for found in detections:
             picture, shrink = (None, 1.0) if motion is None else next(motion, (None, 0.0))
@@ -106,7 +106,7 @@ class BotSort:
         return numbers
 
 
-def _motion_frames(
+def motion_frames(
     frames: Iterable[NDArray[np.uint8]], side: int
 ) -> Iterator[tuple[NDArray[np.uint8], float]]:
     """Each frame gray, its long side at most ``side``, as three channels; and the shrinkage."""

@@ -1,16 +1,18 @@
-"""Asset ``embeddings``: an identity vector and a text vector of every encounter."""
+"""Asset ``embeddings``: an identity and a text vector of every encounter; clips' visual ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from geb_assets.parameters import Embeddings
 from geb_assets.stage import Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
-from resources.embedder import Subject
+from resources.embedder import ClipEmbedder, Film, Subject
 from resources.frames import decode_jpeg
 from resources.store import encode_vectors
 
@@ -67,25 +69,67 @@ def _text(work: Work, descriptions: pl.DataFrame) -> pl.DataFrame:
     return vector_rows(of, "text", vectors, str(embedder.identity))
 
 
+def film(frames: pl.DataFrame, most: int) -> Film:
+    """At most ``most`` evenly spaced stored frames (time_s, jpeg) of a clip, in time order."""
+    count = min(most, frames.height)
+    places = np.unique(np.rint(np.linspace(0, frames.height - 1, count)).astype(np.int64))
+    chosen = frames.sort("time_s")[places.tolist()]
+    times = chosen["time_s"].to_list()
+    lasted = times[-1] - times[0]
+    return Film(
+        tuple(decode_jpeg(jpeg) for jpeg in chosen["jpeg"]),
+        (len(times) - 1) / lasted if lasted > 0 else 1.0,
+    )
+
+
+def _visual(work: Work, embedder: ClipEmbedder) -> pl.DataFrame:
+    """A vector of every clip, visible when the clip is over (spec 1.7)."""
+    clips = work.read("clips").filter(pl.col("status") == "ok")
+    most = cast(Embeddings, work.section).clip_frames
+    parts = [TABLES["embeddings"].empty().drop("recording", "segment")]
+    for done, clip in enumerate(clips.iter_rows(named=True)):
+        work.progress("embeddings: clips", done, clips.height)
+        part = f"{clip['clip']}:visual"
+        kept = work.checkpoints.get(part)
+        if kept is None:
+            vectors = embedder.embed_clips([film(work.read("frames", clip=clip["clip"]), most)])
+            of = pl.DataFrame(
+                {
+                    "subject": [clip["clip"]],
+                    "start_s": [clip["start_s"]],
+                    "visible_from": [clip["end_s"]],
+                }
+            )
+            kept = {"rows": vector_rows(of, "visual", vectors, str(embedder.identity))}
+            work.checkpoints.put(part, kept)
+        parts.append(kept["rows"])
+    work.progress("embeddings: clips", clips.height, clips.height)
+    return pl.concat(parts)
+
+
 def run(work: Work) -> Result:
     descriptions = work.read("descriptions")
     clips = descriptions["clip"].unique(maintain_order=True).to_list()
-    if not clips:
-        return Result({"embeddings": TABLES["embeddings"].empty()})
-    rows = work.keys(pl.concat([_identity(work, clips, descriptions), _text(work, descriptions)]))
-    return Result(
-        {"embeddings": rows},
-        figures={kind: rows.filter(pl.col("kind") == kind).height for kind in ("identity", "text")},
-    )
+    parts = [TABLES["embeddings"].empty().drop("recording", "segment")]
+    if clips:
+        parts += [_identity(work, clips, descriptions), _text(work, descriptions)]
+    embedder = work.roles.clip_embedder()
+    if embedder is not None:
+        parts.append(_visual(work, embedder))
+    rows = work.keys(pl.concat(parts))
+    counts = rows.group_by("kind", maintain_order=True).len()
+    return Result({"embeddings": rows}, figures=dict(counts.iter_rows()))
 
 
 def verify(work: Work, result: Result) -> Iterator[Finding]:
     rows = result.tables["embeddings"]
     unique = rows.select("subject", "kind").is_unique().all()
     yield Finding("unique_ids", unique, "a subject has two vectors of one kind")
-    observations = work.read("descriptions", ["observation"])
-    known = rows.join(observations, left_on="subject", right_on="observation", how="anti")
-    yield Finding("subjects_exist", known.is_empty(), "a vector belongs to no observation")
+    subjects_of = work.read("descriptions", ["observation"])["observation"].to_list()
+    if "clips" in work.stage.reads_under(work.roles.profile):
+        subjects_of += work.read("clips", ["clip"])["clip"].to_list()
+    known = rows["subject"].is_in(subjects_of).all()
+    yield Finding("subjects_exist", known, "a vector belongs to no observation or clip")
     yield Finding("unit_vectors", units(rows), "a vector is not finite or not of length 1")
 
 
@@ -108,13 +152,15 @@ STAGE = Stage(
     kinds=("onnx", "deltalake"),
     description=(
         "Embeds every encounter twice: its crops, name and summary for identity, its summary for "
-        "search (paper 3.3; appendix A, association)."
+        "search (paper 3.3; appendix A, association). Where the profile has a model for clips, it "
+        "embeds every clip too, for the visual channel."
     ),
     reads=("crops", "descriptions"),
     roles=("identity_embedder", "text_embedder"),
+    optional={"clip_embedder": ("clips", "frames")},
     checks={
         "unique_ids": "A subject has one vector of a kind.",
-        "subjects_exist": "Every vector belongs to an observation.",
+        "subjects_exist": "Every vector belongs to an observation or a clip.",
         "unit_vectors": "Every vector is finite and of length 1.",
     },
     verify=verify,

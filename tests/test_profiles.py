@@ -1,0 +1,166 @@
+"""Profiles: what a home chooses of them, and exactly what a switch makes stale."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from geb_assets.adding import set_parameters, use_profile
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+from geb_assets.lineage import Planner
+from geb_assets.registry import Registry
+from geb_assets.stages import STAGES
+from geb_assets.tables import TABLES
+from resources.profiles import EMBEDDED, HOSTED, PAPER, PROFILES, configured
+
+BY_NAME = {stage.asset: stage for stage in STAGES}
+
+
+def whys(home: Home, state: str = "stale") -> dict[str, str]:
+    """Asset to why, of every asset with a partition in that state; all give one reason."""
+    found: dict[str, set[str]] = {}
+    for step in home.planner(STAGES).plan():
+        if step.state == state:
+            found.setdefault(step.asset, set()).add(step.why)
+    assert all(len(reasons) == 1 for reasons in found.values()), found
+    return {asset: reasons.pop() for asset, reasons in found.items()}
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_required_role_is_served(profile: object) -> None:
+    assert {role for stage in STAGES for role in stage.roles} <= set(profile.roles)  # type: ignore[attr-defined]
+
+
+def test_the_switch_names_what_it_makes_stale_and_nothing_else(home: Home) -> None:
+    use_profile(home, "paper", {})
+    stale = whys(home)
+    expected = {
+        "clips",
+        "detections",
+        "tracks",
+        "observations",
+        "embeddings",
+        "entities",
+        "episodes",
+    }
+    if EMBEDDED.roles["describer"] != PAPER.roles["describer"]:
+        expected.add("descriptions")
+    else:
+        reached.add("descriptions")
+    assert set(stale) == expected
+    assert stale["clips"] == "parameter sample_fps 5.0 -> 10.0"
+    assert "model of the detector yolov3-tiny" in stale["detections"]
+    assert "-> yoloe-26x-seg-pf" in stale["detections"]
+    assert "model of the tracker botsort@trackers" in stale["tracks"]
+    assert "model of the appearance" in stale["observations"]
+    assert "model of the identity_embedder" in stale["embeddings"]
+    assert "model of the text_embedder" in stale["embeddings"]
+    assert "model of the clip_embedder none -> " in stale["embeddings"]
+    assert "parameter theta_match" in stale["entities"]
+    assert "model" not in stale["entities"]
+    assert whys(home, "may change") == dict.fromkeys(reached, "clips will be recomputed")
+
+
+def test_back_again_nothing_is_stale(home: Home) -> None:
+    schemas = {name: home.store.scan(name).collect_schema() for name in TABLES}
+    use_profile(home, "paper", {"detector.device": "cpu"})
+    assert {name: home.store.scan(name).collect_schema() for name in TABLES} == schemas
+    use_profile(home, "embedded", {})
+    assert whys(home) == {}
+    assert home.registry().options == {"paper": {"detector": {"device": "cpu"}}}
+
+
+def test_where_a_model_runs_makes_nothing_stale_and_what_it_is_does() -> None:
+    def models(**options: dict[str, object]) -> dict[str, str]:
+        planner = Planner(STAGES, Registry(), configured("paper", {"paper": options}), {})
+        return {
+            role: str(planner.profile.identity(role, planner.defaults(stage)))
+            for stage in STAGES
+            for role in stage.served_by(planner.profile)
+        }
+
+    assert models(text_embedder={"device": "cuda:1", "batch_tokens": 9}) == models()
+    for role, option, value in (
+        ("text_embedder", "precision", "float32"),
+        ("text_embedder", "dimension", 256),
+        ("text_embedder", "revision", "abc"),
+        ("identity_embedder", "model", "other/model"),
+        ("clip_embedder", "dimension", 128),
+        ("appearance", "dino", "facebook/dinov2-base"),
+        ("detector", "image_side", 1280),
+        ("detector", "half", False),
+        ("tracker", "method", "ocsort"),
+        ("tracker", "compensate_camera", False),
+    ):
+        changed = {r for r, m in models(**{role: {option: value}}).items() if m != models()[r]}
+        assert changed == {role}, (role, option)
+
+
+def test_a_weights_file_is_known_by_its_content(tmp_path: Path) -> None:
+    def identity() -> str:
+        options = {"paper": {"detector": {"weights": str(tmp_path / "own.pt")}}}
+        planner = Planner(STAGES, Registry(), configured("paper", options), {})
+        stage = BY_NAME["detections"]
+        return planner.profile.identity("detector", planner.defaults(stage)).digest
+
+    assert identity() == ""
+    (tmp_path / "own.pt").write_bytes(b"one")
+    first = identity()
+    (tmp_path / "own.pt").write_bytes(b"another")
+    assert len(first) == 64
+    assert identity() != first
+
+
+@pytest.mark.parametrize(
+    ("profile", "assignments", "line"),
+    [
+        ("papers", {}, "no profile 'papers'; there are embedded, paper, hosted"),
+        ("paper", {"detectors.device": "cpu"}, "profile paper has no role 'detectors'"),
+        ("paper", {"detector.devices": "cpu"}, "profile paper: detector has no option 'devices'"),
+        ("paper", {"detector.device": "gpu"}, "detector.device: String should match"),
+        ("paper", {"device": "cpu"}, "no option 'device'; write ROLE.OPTION=VALUE"),
+        ("embedded", {"detector.device": "cpu"}, "detector has no option 'device'; it has none"),
+    ],
+)  # fmt: skip
+def test_what_does_not_exist_is_refused_and_nothing_changes(
+    home: Home, profile: str, assignments: dict[str, str], line: str
+) -> None:
+    before = (home.path / "recordings.toml").read_bytes()
+    with pytest.raises(GebError) as refused:
+        use_profile(home, profile, assignments)
+    assert line in str(refused.value)
+    assert (home.path / "recordings.toml").read_bytes() == before
+
+
+def test_a_recording_whose_parameters_do_not_go_with_the_profile_is_told_of(home: Home) -> None:
+    set_parameters(home, "r", {"association.theta_match": 0.5})
+    with pytest.raises(GebError, match=r"theta_cons=0\.6 has to be below theta_match=0\.5"):
+        use_profile(home, "paper", {})
+
+
+def test_identities_need_neither_torch_nor_a_model() -> None:
+    script = (
+        "import sys\n"
+        "from geb_assets.lineage import Planner\n"
+        "from geb_assets.registry import Registry\n"
+        "from geb_assets.stages import STAGES\n"
+        "from resources.profiles import PAPER\n"
+        "planner = Planner(STAGES, Registry(), PAPER, {})\n"
+        "for stage in STAGES:\n"
+        "    for role in stage.served_by(PAPER):\n"
+        "        assert str(PAPER.identity(role, planner.defaults(stage)))\n"
+        "heavy = {'torch', 'transformers', 'ultralytics', 'boxmot'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_hosted_is_the_paper_but_for_its_chat_models() -> None:
+    assert HOSTED.parameters == PAPER.parameters
+    differ = {role for role in PAPER.roles if HOSTED.roles[role] != PAPER.roles[role]}
+    assert differ <= {"describer", "captioner", "controller", "answerer", "chat"}
+    assert set(EMBEDDED.roles) <= set(PAPER.roles)
