@@ -15,6 +15,9 @@ from resources.images import Image
 
 WORLD_HEIGHT = 600
 _FLOOR_LINE = 430
+_APPROACH = 350.0
+"""Bare set before a day's first subject and behind its last, px, so that the camera passes these
+two as it passes all others."""
 _SUBJECT = {s.identity: s for s in SUBJECTS}
 _ROOM = {r.name: r for r in ROOMS}
 _LEAST_SLOTS_APART = 5
@@ -69,14 +72,14 @@ def build_world(
     for visit, order in zip(visits, _orders(visits, rng), strict=True):
         room = _ROOM[visit.room]
         light = np.asarray(room.light) * daylight * rng.uniform(0.95, 1.05)
-        x = left + rng.uniform(30, 60)
+        x = left + rng.uniform(30, 60) + (_APPROACH if visit is visits[0] else 0.0)
         placed: list[Placement] = []
         for identity in order:
             placement = _place(visit, _SUBJECT[identity], cutouts, light, x, rng)
             placed.append(placement)
             beside = identity in visit.together[:-1]
             x += placement.layer.shape[1] + (26.0 if beside else rng.uniform(60, 110))
-        width = round(x - left)
+        width = round(x - left + (_APPROACH if visit is visits[-1] else 0.0))
         section = _section(room, light, width, pictures, rng)
         for placement in placed:
             _furnish(section, placement, left, light)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from geb_assets.reading.answerer import Answer
+from geb_assets.reading.answerer.following import follow
 from geb_assets.reading.answerer.identity import Count, Sameness, count_things, sameness
 from geb_assets.reading.answerer.passages import (
     Passage,
@@ -51,19 +52,20 @@ class EmbeddedAnswerer:
         """See :meth:`geb_assets.reading.answerer.Answerer.answer`."""
         found = passages(evidence)
         weight = rarity(found)
-        same = sameness(question, evidence, found, weight)
+        same = sameness(question, evidence, weight)
         count = count_things(question, evidence)
         if question.choices:
             return (
                 _chosen_by_sameness(question, same)
                 or _chosen_by_count(question, count)
+                or follow(question, evidence, weight)
                 or _weighed(question, found, weight)
             )
         if same is not None:
             return _told_sameness(same)
         if count is not None:
             return _told_count(count)
-        return _sentence(question, found, weight)
+        return follow(question, evidence, weight) or _sentence(question, found, weight)
 
 
 def _weighed(
@@ -145,10 +147,7 @@ def _chosen_by_sameness(question: Question, same: Sameness | None) -> Answer | N
     ]
     if len(fits) != 1:
         return None
-    return _choice(
-        question, fits[0], 0.5 + same.strength / 2, True, same.why,
-        (same.first.entity, same.second.entity),
-    )  # fmt: skip
+    return _choice(question, fits[0], 0.5 + same.strength / 2, True, same.why, same.entities)
 
 
 def _chosen_by_count(question: Question, count: Count | None) -> Answer | None:
@@ -179,7 +178,7 @@ def _told_sameness(same: Sameness) -> Answer:
         confidence=0.5 + same.strength / 2 if decided else 0.5,
         decided=decided,
         why=same.why,
-        supports=tuple(dict.fromkeys((same.first.entity, same.second.entity))),
+        supports=same.entities,
     )
 
 

@@ -49,6 +49,11 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of a caption, in their order."""
+    return [sentence for sentence in _SENTENCE.split(text) if sentence]
+
+
 def passages(evidence: Evidence) -> list[Passage]:
     """All passages of the evidence: three sentences each of a caption, a sighting as a whole.
 
@@ -58,7 +63,7 @@ def passages(evidence: Evidence) -> list[Passage]:
     episodes = [unit for unit in evidence.units if unit.kind == "episode" and unit.text]
     found: list[Passage] = []
     for unit in episodes:
-        told = _SENTENCE.split(unit.text)
+        told = sentences(unit.text)
         said = [terms(sentence) for sentence in told]
         for place in range(len(told)):
             near = slice(max(0, place - 1), place + 2)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from geb_assets.reading.biography import Excerpt, Span
 from geb_assets.reading.controller import Decision, Progress
+from geb_assets.reading.description import compared, described
 from geb_assets.reading.question import Question
 from geb_assets.reading.units import Unit
 from geb_assets.reading.words import STOP_WORDS, content_words, stem, words
@@ -27,10 +28,11 @@ _READOUT_S = 1800.0
 class EmbeddedController:
     """Deterministic. Each round comes from another side, in this order:
 
-    the question with its choices; the times at which a thing that the question concerns was also
-    seen, read out; the question with each choice, so that each has its say; the question alone;
-    what came before or after the best moment, where the question asks for that; the question with
-    what the best units name. It stops when a round adds nothing, or when no side is left.
+    the question with its choices; each thing that it describes, where there are biographies; the
+    times at which a thing that the question concerns was also seen, read out; the question with
+    each choice, so that each has its say; the question alone; what came before or after the best
+    moment, where the question asks for that; the question with what the best units name. It stops
+    when a round adds nothing, or when no side is left.
     """
 
     name = "embedded controller"
@@ -50,6 +52,10 @@ def _sides(progress: Progress) -> Iterator[Decision]:
     question = progress.question
     units = [unit for round_ in progress.rounds for unit in round_.units]
     yield Decision("search", question.with_choices, "the question and its choices")
+    if progress.excerpts:
+        thing = described(question.text)
+        for half in compared(question.text) or ((thing,) if thing else ()):
+            yield Decision("search", half, "what the question describes")
     for excerpt in _concerned(question, progress.excerpts):
         times = _unread(excerpt, progress)
         if times:
