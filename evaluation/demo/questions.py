@@ -29,6 +29,8 @@ _AWAY_S = 3.0
 """A subject out of view for this long has been left behind: its next time is another visit's."""
 _SLACK_S = 5.0
 """How far from the true stretch a time named in an answer may lie, s."""
+_CAPTION_S = 30.0
+"""A told moment may be named by the start of the caption that tells it, s before."""
 _SUBJECT = {subject.identity: subject for subject in SUBJECTS}
 
 
@@ -319,7 +321,7 @@ def _times(seen: Seen) -> Iterator[DemoQuestion]:
             at=None,
             type="told time",
             evidence=(span,),
-            time=span,
+            time=(span[0] - _CAPTION_S, span[1]),
         )
 
 

@@ -1,16 +1,22 @@
-"""``geb demo``: renders, builds, and scores the demonstration recording."""
+"""``geb demo``: renders, builds and scores the demonstration recording, and asks its memory."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from geb_assets.building import Ran, build
 from geb_assets.cli.output import Output
+from geb_assets.cli.record import answer_line, biography_line, deciding
 from geb_assets.errors import GebError
 from geb_assets.home import Home
+from geb_assets.reading.memory import Memory
 from geb_assets.tables import TABLES
+
+if TYPE_CHECKING:
+    from evaluation.demo.asking import Asked
+    from evaluation.demo.render import DemoRecording
 
 
 def demonstrate(output: Output, seed: int) -> dict[str, Any]:
@@ -63,6 +69,7 @@ def demonstrate(output: Output, seed: int) -> dict[str, Any]:
         f"{overlay.height} groups of {int(overlay['frames'].sum())} boxes dropped, "
         f"{found.overlay_observations} kept by mistake."
     )
+    asked = _ask(output, home, name, recording)
     output.say(f"\nTables are under {home.tables}; open one with polars:")
     output.say(f'  import polars as pl; pl.read_delta("{home.store.uri("entities")}")')
     output.say("See it all in the browser: geb ui")
@@ -74,6 +81,18 @@ def demonstrate(output: Output, seed: int) -> dict[str, Any]:
             "f1": found.pairwise.f1,
             "b_cubed_f1": found.b_cubed.f1,
         },
+        "questions": {"asked": len(asked), "right": sum(one.right for one in asked)},
+        "answers": [
+            {
+                "id": one.question.id,
+                "question": one.question.question,
+                "answer": one.record.answer,
+                "gold": one.question.gold,
+                "right": one.right,
+                "supports": list(one.record.supports),
+            }
+            for one in asked
+        ],
         "truth": {
             "labelled": found.labelled,
             "identities_in_two_clips": found.identities_in_two_clips,
@@ -84,3 +103,22 @@ def demonstrate(output: Output, seed: int) -> dict[str, Any]:
         },
         "seconds": time.monotonic() - started,
     }
+
+
+def _ask(output: Output, home: Home, name: str, recording: DemoRecording) -> list[Asked]:
+    """Asks the memory, and shows each answer under the biographies that decided it."""
+    from evaluation.demo.asking import ask_all
+
+    memory = Memory.open(home, name)
+    asked: list[Asked] = []
+    output.say("\nQuestions to this memory, which knows nothing of the truth:")
+    for one in ask_all(memory, recording):
+        asked.append(one)
+        choices = f" ({' / '.join(one.question.choices.values())})" if one.question.choices else ""
+        output.say(f"\n{len(asked)}. {one.question.question}{choices}")
+        output.say(f"   {answer_line(one.record)}  {'right' if one.right else 'WRONG'}")
+        for excerpt in deciding(memory, one.record):
+            output.say(f"   decided by {biography_line(memory, excerpt)}")
+        output.say(f"   {one.record.why}")
+    output.say(f"\n{sum(one.right for one in asked)} of {len(asked)} answered right.")
+    return asked

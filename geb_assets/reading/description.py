@@ -62,4 +62,5 @@ def compared(text: str) -> tuple[str, str] | None:
     pivot = _PIVOT.search(text)
     if pivot is None or pivot.start() <= 3:
         return None
-    return text[: pivot.start()].strip(), f"{pivot['relative'] or ''} {text[pivot.end() :]}".strip()
+    second = f"{pivot['relative'] or ''} {text[pivot.end() :]}"
+    return text[: pivot.start()].strip(), " ".join(second.split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from geb_assets.clock import day_of
 from geb_assets.reading.answerer import Answer
@@ -62,12 +62,11 @@ class _Followed:
             if self.noun in one.terms and self.scene.owner(one, bare) == self.entity:
                 yield one
 
-    def answer(self, text: str, *, why: str, decided: bool = True, **choice: str) -> Answer:
+    def answer(self, text: str, *, why: str, letter: str | None = None) -> Answer:
         return Answer(
             text,
-            choice.get("letter"),
-            confidence=0.5 + self.referent.strength / 2 if decided else 0.5,
-            decided=decided,
+            letter,
+            confidence=0.5 + self.referent.strength / 2,
             why=f"{self.because}: {why}",
             supports=(self.entity, self.referent.moment.source),
         )
@@ -151,24 +150,30 @@ def _weighed(followed: _Followed, evidence: dict[Told, float]) -> Answer | None:
     """The choice that these sentences tell most of, each as far as it counts."""
     wanted = [terms(choice) for choice in followed.question.choices]
     shared = frozenset.intersection(*wanted)
-    scores = [
-        sum(
-            counts * coverage(words - shared or words, one.terms, followed.weight)
+    gains = [
+        {
+            one: counts * coverage(words - shared or words, one.terms, followed.weight)
             for one, counts in evidence.items()
-        )
+        }
         for words in wanted
     ]
-    return _chosen(followed, scores, f"{len(evidence)} sentences are told of it")
+    scores = [sum(of.values()) for of in gains]
+    if not sum(scores):
+        return None
+    leading = gains.pop(max(range(len(scores)), key=lambda n: (scores[n], -n)))
+    best = max(leading, key=lambda one: leading[one] - max(of[one] for of in gains))
+    show = followed.question.clock.show
+    return _chosen(followed, scores, f'of it is told "{best.text}" ({show(best.middle_s)})')
 
 
 def _chosen(followed: _Followed, scores: list[float], why: str) -> Answer | None:
+    """The choice with the most; its confidence is its share."""
     total = sum(scores)
-    if total <= 0:
+    if not total:
         return None
     first, second = sorted(range(len(scores)), key=lambda n: (-scores[n], n))[:2]
-    return followed.answer(
-        followed.question.choices[first],
-        why=why,
-        decided=(scores[first] - scores[second]) / total >= _LEAD,
-        letter=followed.question.letters[first],
+    decided = (scores[first] - scores[second]) / total >= _LEAD
+    answer = followed.answer(
+        followed.question.choices[first], why=why, letter=followed.question.letters[first]
     )
+    return replace(answer, decided=decided, confidence=scores[first] / total)

@@ -15,6 +15,7 @@ from geb_assets.reading.words import content_words
 
 Verdict = Literal["same", "different", "unresolved"]
 
+_DEFINITE = re.compile(r"\bthe\s+(?=(?P<following>(?:(?!the\b)\w+\s*){1,3}))", re.IGNORECASE)
 _ASKS_SAME = re.compile(r"\b(?:same|identical|different|another)\b", re.IGNORECASE)
 
 
@@ -115,7 +116,7 @@ def _halves(text: str, evidence: Evidence) -> tuple[str, str] | None:
     heads = {head for excerpt in evidence.excerpts for head in content_words(excerpt.name)[-1:]}
     places = [
         match.start()
-        for match in re.finditer(r"\bthe\s+(?:\w+\s+){0,3}?\w+", text, re.IGNORECASE)
-        if heads & set(content_words(match.group()))
+        for match in _DEFINITE.finditer(text)
+        if heads & set(content_words(match["following"]))
     ]
     return (text[: places[1]], text[places[1] :]) if len(places) > 1 else None

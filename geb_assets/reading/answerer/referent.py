@@ -40,11 +40,15 @@ class Told:
     start_s: float
     end_s: float
     """The caption's span: what the sentence tells happened within it."""
-    middle_s: float
-    """Where the sentence stands in it: captions follow time."""
+    about: Span
+    """Where the sentence stands in it, give or take a sentence: captions follow time."""
     source: str
     entity: str = ""
     """Of a sighting."""
+
+    @property
+    def middle_s(self) -> float:
+        return (self.about[0] + self.about[1]) / 2
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Scene:
             found += [
                 Told(
                     text, terms(text), unit.start_s, unit.end_s,
-                    unit.start_s + (place + 0.5) * step, unit.id,
+                    (unit.start_s + (place - 1) * step, unit.start_s + (place + 2) * step), unit.id,
                 )
                 for place, text in enumerate(said)
             ]  # fmt: skip
@@ -91,7 +95,7 @@ class Scene:
         return [
             Told(
                 block.text, terms(block.text), block.start_s, block.end_s,
-                (block.start_s + block.end_s) / 2, block.observation, excerpt.entity,
+                (block.start_s, block.end_s), block.observation, excerpt.entity,
             )
             for excerpt in self.excerpts.values()
             for block in excerpt.blocks
@@ -125,8 +129,8 @@ class Scene:
         """The thing of that name that a moment is about.
 
         The only one in view; of several the one whose own description tells it; else the one that
-        goes by the words that stand before the noun (`the red cup`); else the one in view where
-        the sentence stands in its caption.
+        goes by the words that stand before the noun (`the red cup`); else the one in view about
+        where the sentence stands in its caption.
         """
         noun = described.name[-1]
         here = self._in_view(self._bearing(noun), moment.start_s, moment.end_s)
@@ -150,7 +154,7 @@ class Scene:
         going = self._going_by(modifiers, noun, here)
         if len(going) == 1:
             return going[0]
-        now = self._in_view(here, moment.middle_s, moment.middle_s)
+        now = self._in_view(here, *moment.about)
         return now[0] if len(now) == 1 else None
 
     def _by_name(self, described: Description) -> Referent | None:

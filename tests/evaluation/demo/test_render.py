@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evaluation.demo.camera import HEIGHT, WIDTH
+from evaluation.demo.camera import HEIGHT, WIDTH, walk
 from evaluation.demo.cutouts import make_cutouts, read_pictures
 from evaluation.demo.render import FPS, TRUTH_SCHEMA, DemoRecording, render_demo
 from evaluation.demo.scene import build_world
@@ -111,6 +111,18 @@ def test_nobody_is_in_two_places_at_once(pictures: dict[str, Image], seed: int) 
             widths = one.layer.shape[1] / 2 + two.layer.shape[1] / 2
             assert gap > widths + 10  # nothing hides another
     assert together == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_camera_passes_everything_alike(pictures: dict[str, Image], seed: int) -> None:
+    """The first and the last of a day too: what is told of them has to be seen."""
+    rng = np.random.default_rng(seed)
+    cutouts = make_cutouts(pictures, red_shift=0, blue_shift=0)
+    for day in (1, 2):
+        world = build_world(day, cutouts, pictures, rng)
+        x = walk(world.picture.shape[1], 150, FPS, rng).x
+        for placement in world.placements:
+            assert (abs(x - placement.centre) < WIDTH / 2).sum() / FPS > 4
 
 
 def test_story_names_only_what_exists() -> None:
