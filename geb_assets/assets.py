@@ -11,13 +11,14 @@ from geb_assets.home import Home
 from geb_assets.lineage import code_version
 from geb_assets.partitions import Partitions
 from geb_assets.registry import segment_recording
-from geb_assets.run import InvariantBroken, Outcome, run_partition
+from geb_assets.run import InvariantBroken, Outcome, Refused, run_partition
 from geb_assets.stage import Finding, Stage
 from geb_assets.tables import tables_of
 
 OWNERS = ["team:geb"]
 FINGERPRINT_TAG = "geb/fingerprint"
 RECORDING_TAG = "geb/recording"
+BENCHMARK_TAG = "geb/benchmark"
 
 
 def stage_asset(
@@ -53,7 +54,7 @@ def stage_asset(
         home: Home = context.resources.home
         try:
             outcome = run_partition(home, stages, stage, context.partition_key, context.run.run_id)
-        except InvariantBroken as error:
+        except (InvariantBroken, Refused) as error:
             yield from _check_results(stage, error.findings)
             raise dg.Failure(str(error), allow_retries=False) from None
         except GebError as error:
@@ -94,9 +95,13 @@ def up_to_date_check(stage: Stage, stages: Sequence[Stage]) -> dg.AssetChecksDef
     return check
 
 
-def recording_of(stage: Stage, partition: str) -> str:
-    """The recording that a partition of a stage belongs to."""
-    return partition if stage.partition == "recording" else segment_recording(partition)
+def tags_of(stage: Stage, partition: str) -> dict[str, str]:
+    """What a run's tags say of the recording or benchmark that its partition belongs to."""
+    if stage.partition == "benchmark":
+        return {BENCHMARK_TAG: partition.partition("/")[0]}
+    return {
+        RECORDING_TAG: partition if stage.partition == "recording" else segment_recording(partition)
+    }
 
 
 def _column_schema(stage: Stage) -> dg.TableSchema:
@@ -136,6 +141,8 @@ def _metadata(outcome: Outcome) -> dict[str, Any]:
         metadata["failed calls"] = outcome.result.failed
         metadata.update({f"rows {name}": count for name, count in outcome.rows.items()})
         metadata.update(outcome.result.figures)
+        for title, text in outcome.result.pages.items():
+            metadata[title] = dg.MetadataValue.md(text)
         for title, picture in outcome.result.pictures.items():
             metadata[title] = dg.MetadataValue.md(_markdown_picture(title, picture))
     if outcome.rows:

@@ -1,7 +1,7 @@
 """Jobs, schedules and sensors: what runs without being asked."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import dagster as dg
@@ -10,18 +10,24 @@ from dagster._core.definitions.unresolved_asset_job_definition import (
 )
 
 from geb_assets.adding import VIDEO_SUFFIXES, add_videos
-from geb_assets.assets import RECORDING_TAG, recording_of
+from geb_assets.assets import tags_of
+from geb_assets.benchmarks import FULL
 from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.lineage import Planner
 from geb_assets.reloading import reload_location
 from geb_assets.stage import Stage
 from geb_assets.stages import STAGES
-from geb_assets.tables import TABLES
+from geb_assets.tables import TABLES, Partition
 
 AnyJob = dg.JobDefinition | UnresolvedAssetJobDefinition
 
 _RETENTION_HOURS = 168
+_JOBS: Mapping[Partition, str] = {
+    "segment": "write_segments",
+    "recording": "write_recordings",
+    "benchmark": "benchmarks",
+}
 
 
 def _selection(partition: str) -> dg.AssetSelection:
@@ -32,14 +38,19 @@ def jobs() -> list[AnyJob]:
     """One job a partition set (Dagster runs one set at a time), and the upkeep of the tables."""
     return [
         dg.define_asset_job(
-            "write_segments",
+            _JOBS["segment"],
             _selection("segment"),
             description="All stages of an hour of video.",
         ),
         dg.define_asset_job(
-            "write_recordings",
+            _JOBS["recording"],
             _selection("recording"),
             description="All stages of a whole recording.",
+        ),
+        dg.define_asset_job(
+            _JOBS["benchmark"],
+            _selection("benchmark"),
+            description="Predictions and scores of a benchmark and variant (paper, section 4).",
         ),
         maintain_tables,
     ]
@@ -63,13 +74,48 @@ def schedules() -> list[dg.ScheduleDefinition]:
     return [
         dg.ScheduleDefinition(
             name="weekly_maintenance", job=maintain_tables, cron_schedule="0 4 * * 0"
-        )
+        ),
+        dg.ScheduleDefinition(
+            name="weekly_benchmarks",
+            job_name="benchmarks",
+            cron_schedule="0 5 * * 0",
+            execution_fn=every_benchmark,
+            description="Runs every benchmark and variant; one that is up to date answers nothing.",
+        ),
     ]
+
+
+def every_benchmark(
+    context: dg.ScheduleEvaluationContext,
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """One run a benchmark and variant, the full system first: others are compared with it."""
+    try:
+        planner = Home.of_environment().planner(STAGES)
+    except GebError as error:
+        yield dg.SkipReason(str(error))
+        return
+    keys = planner.partitions(planner.stages["predictions"])
+    if not keys:
+        yield dg.SkipReason("no benchmark is registered")
+    for key in sorted(keys, key=lambda one: not one.endswith(f"/{FULL}")):
+        yield dg.RunRequest(partition_key=key, tags=tags_of(planner.stages["predictions"], key))
 
 
 def request_stale(
     context: dg.SensorEvaluationContext,
 ) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """Requests every stale hour and recording whose inputs are settled."""
+    yield from _stale("segment", "recording")
+
+
+def request_benchmarks(
+    context: dg.SensorEvaluationContext,
+) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    """Requests every benchmark that is stale, its graphs' change being one reason among others."""
+    yield from _stale("benchmark")
+
+
+def _stale(*sets: Partition) -> Iterator[dg.RunRequest | dg.SkipReason]:
     """Level-triggered: asks the planner every time.
 
     Requests every stale partition whose inputs are settled, so that one that keeps failing holds
@@ -82,6 +128,7 @@ def request_stale(
         yield dg.SkipReason(str(error))
         return
     unsettled = {(step.asset, step.partition) for step in plan}
+    plan = [step for step in plan if planner.stages[step.asset].partition in sets]
     ready = [
         step
         for step in plan
@@ -95,11 +142,11 @@ def request_stale(
     for step in ready:
         stage = planner.stages[step.asset]
         yield dg.RunRequest(
-            job_name=f"write_{stage.partition}s",
+            job_name=_JOBS[stage.partition],
             partition_key=step.partition,
             asset_selection=[dg.AssetKey(stage.asset)],
             run_key=_run_key(planner, stage, step.partition),
-            tags={RECORDING_TAG: recording_of(stage, step.partition)},
+            tags=tags_of(stage, step.partition),
         )
 
 
@@ -148,8 +195,9 @@ def take_in_videos(context: dg.SensorEvaluationContext) -> Iterator[dg.SkipReaso
 
 
 def sensors(jobs: Sequence[AnyJob]) -> list[dg.SensorDefinition]:
-    """Both start switched off; the UI switches them on."""
+    """All start switched off; the UI switches them on."""
     writing = [job for job in jobs if job.name.startswith("write_")]
+    measuring = [job for job in jobs if job.name == "benchmarks"]
     return [
         dg.SensorDefinition(
             name="stale_partitions",
@@ -157,6 +205,13 @@ def sensors(jobs: Sequence[AnyJob]) -> list[dg.SensorDefinition]:
             jobs=writing,
             minimum_interval_seconds=30,
             description="Materializes what the planner finds stale, the first stale asset first.",
+        ),
+        dg.SensorDefinition(
+            name="stale_benchmarks",
+            evaluation_fn=request_benchmarks,
+            jobs=measuring,
+            minimum_interval_seconds=60,
+            description="Runs the benchmarks whose graph, questions or parameters changed.",
         ),
         dg.SensorDefinition(
             name="inbox",

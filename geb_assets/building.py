@@ -15,7 +15,8 @@ import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.storage.dagster_run import IN_PROGRESS_RUN_STATUSES
 
-from geb_assets.assets import RECORDING_TAG, recording_of, stage_asset
+from geb_assets.assets import stage_asset, tags_of
+from geb_assets.benchmarks import Benchmarks
 from geb_assets.errors import GebError, refusal
 from geb_assets.forgetting import drop_orphans
 from geb_assets.home import Home
@@ -89,11 +90,13 @@ def build(
     *,
     recordings: Sequence[str] | None = None,
     to: str | None = None,
+    benchmarks: Sequence[str] | None = None,
     tell: Callable[[Ran], None] = lambda ran: None,
 ) -> Built:
     """Materializes the first stale asset's partitions, plans again, and ends when nothing is stale.
 
-    ``to`` stops at an asset and what it needs. A partition that fails is told of at the end, and
+    ``to`` stops at an asset and what it needs; ``benchmarks`` (keys ``benchmark/variant``) builds
+    the predictions and scores of these alone. A partition that fails is told of at the end, and
     what does not depend on it goes on.
     """
     wanted = _wanted(to)
@@ -108,9 +111,13 @@ def build(
         while True:
             planner = home.planner(STAGES)
             # Recordings may be added while this goes on.
-            if shells is None or shells.registry != planner.registry:
-                shells = _Shells(home, planner.registry)
-            steps = _next(planner, planner.plan(recordings), wanted, faults, tried)
+            known = planner.registry, planner.benchmarks
+            if shells is None or shells.known != known:
+                shells = _Shells(home, *known)
+            plan = planner.plan(recordings)
+            if benchmarks is not None:
+                plan = [step for step in plan if step.partition in benchmarks]
+            steps = _next(planner, plan, wanted, faults, tried)
             if not steps:
                 return Built(tuple(ran), tuple(dict.fromkeys(faults.values())))
             for step in steps:
@@ -168,9 +175,9 @@ def _next(
 class _Shells:
     """The Dagster assets over one registry, materialized in this process."""
 
-    def __init__(self, home: Home, registry: Registry) -> None:
-        self.home, self.registry = home, registry
-        partitions = Partitions(registry)
+    def __init__(self, home: Home, registry: Registry, benchmarks: Benchmarks) -> None:
+        self.home, self.known = home, (registry, benchmarks)
+        partitions = Partitions(registry, benchmarks)
         self.assets = [stage_asset(stage, STAGES, partitions) for stage in STAGES]
 
     def materialize(
@@ -185,7 +192,7 @@ class _Shells:
                 instance=instance,
                 resources={"home": self.home},
                 raise_on_error=False,
-                tags={RECORDING_TAG: recording_of(stage, partition), BUILD_TAG: "yes"},
+                tags={**tags_of(stage, partition), BUILD_TAG: "yes"},
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             )
         if not done.success:

@@ -6,6 +6,7 @@ import dagster as dg
 
 from geb_assets.assets import stage_asset, up_to_date_check
 from geb_assets.automation import jobs, schedules, sensors
+from geb_assets.benchmarks import Benchmarks
 from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.partitions import Partitions
@@ -21,11 +22,11 @@ def build(home: Home) -> dg.Definitions:
     """
     faults: list[dg.AssetSpec] = []
     try:
-        registry = home.registry()
+        registry, benchmarks = home.registry(), home.benchmarks()
     except GebError as error:
-        registry = Registry()
+        registry, benchmarks = Registry(), Benchmarks()
         faults = [dg.AssetSpec("registry_fault", description=str(error), group_name="fault")]
-    partitions = Partitions(registry)
+    partitions = Partitions(registry, benchmarks)
     known_jobs = jobs()
     return dg.Definitions(
         assets=[*(stage_asset(stage, STAGES, partitions) for stage in STAGES), *faults],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+from geb_assets import benchmarks
 from geb_assets.home import Home
 from geb_assets.registry import Registry, edit
 from geb_assets.tables import TABLES, tables_of
@@ -18,8 +19,11 @@ def forget(home: Home, recording: str) -> dict[str, int]:
     """
     with home.alone():
         edit(home.path, lambda registry: _without(registry, recording))
-        home.ledger.forget(recording)
-        removed = {name: home.store.delete(name, recording) for name in TABLES}
+        removed = dict.fromkeys(TABLES, 0) | _drop_answers(home, recording)
+        for name, table in TABLES.items():
+            if table.partition != "benchmark":
+                home.ledger.forget(table.asset, recording)
+                removed[name] = home.store.delete(name, recording=recording)
         kept = [
             *(home.cache / "frames").glob(f"{recording}~*"),
             *(home.cache / "lasting").glob(f"*/{recording}"),
@@ -39,16 +43,33 @@ def drop_orphans(home: Home) -> int:
     registry = home.registry()
     dropped = 0
     for asset, partition in home.ledger.entries():
+        if tables_of(asset)[0].partition == "benchmark":
+            continue
         recording = partition.split("/")[0]
         if recording not in registry.recordings:  # a forget that was interrupted
             for table in tables_of(asset):
-                dropped += home.store.delete(table.name, recording)
+                dropped += home.store.delete(table.name, recording=recording)
             home.ledger.drop(asset, partition)
         elif partition != recording and partition not in registry.segments(recording):
             for table in tables_of(asset):
-                dropped += home.store.delete(table.name, recording, segment=partition)
+                dropped += home.store.delete(table.name, recording=recording, segment=partition)
             home.ledger.drop(asset, partition)
     return dropped
+
+
+def _drop_answers(home: Home, recording: str) -> dict[str, int]:
+    """Removes the benchmarks that read a recording, and the variants in which it was asked about:
+    their answers quote it. Returns the rows deleted from each table."""
+    known = home.benchmarks().benchmarks
+    benchmarks.drop(home.path, [n for n, b in known.items() if recording in b.recordings])
+    removed: dict[str, int] = {}
+    told = home.store.scan("predictions", recording=recording)
+    for benchmark, variant in told.select("benchmark", "variant").unique().collect().iter_rows():
+        for table in ("predictions", "scores"):
+            rows = home.store.delete(table, benchmark=benchmark, variant=variant)
+            removed[table] = removed.get(table, 0) + rows
+            home.ledger.drop(TABLES[table].asset, f"{benchmark}/{variant}")
+    return removed
 
 
 def _without(registry: Registry, recording: str) -> Registry:

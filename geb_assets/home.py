@@ -10,7 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from geb_assets import registry
+from geb_assets import benchmarks, registry
+from geb_assets.benchmarks import Benchmarks
 from geb_assets.errors import GebError, refusal
 from geb_assets.ledger import Ledger
 from geb_assets.lineage import Planner
@@ -70,6 +71,9 @@ class Home:
     def registry(self) -> Registry:
         return registry.load(self.path)
 
+    def benchmarks(self) -> Benchmarks:
+        return benchmarks.load(self.path)
+
     def profile(self) -> Profile:
         """The profile in use, with this home's options."""
         known = self.registry()
@@ -119,4 +123,10 @@ class Home:
         for asset, partition in [key for key in entries if key[0] in gone]:
             self.ledger.drop(asset, partition)
             del entries[asset, partition]
-        return Planner(stages, known, configured(known.profile, known.options), entries)
+        return Planner(
+            stages,
+            known,
+            configured(known.profile, known.options),
+            entries,
+            self.benchmarks(),
+        )

@@ -120,10 +120,11 @@ class Ledger:
                 "DELETE FROM partitions WHERE asset = ? AND partition = ?", (asset, partition)
             )
 
-    def forget(self, recording: str) -> int:
-        """Drops a recording's partitions; returns how many there were."""
+    def forget(self, asset: str, recording: str) -> None:
+        """Drops an asset's partitions of a recording."""
         with self._transaction() as connection:
-            return connection.execute(
-                "DELETE FROM partitions WHERE partition = ? OR substr(partition, 1, ?) = ?",
-                (recording, len(recording) + 1, f"{recording}/"),
-            ).rowcount
+            connection.execute(
+                "DELETE FROM partitions WHERE asset = ? "
+                "AND (partition = ? OR substr(partition, 1, ?) = ?)",
+                (asset, recording, len(recording) + 1, f"{recording}/"),
+            )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from geb_assets.benchmarks import FULL, Benchmarks
 from geb_assets.ledger import Entry
 from geb_assets.parameters import Section, effective
 from geb_assets.registry import Registry, segment_recording
@@ -74,19 +75,41 @@ class Planner:
         registry: Registry,
         profile: Profile,
         entries: Mapping[tuple[str, str], Entry],
+        benchmarks: Benchmarks | None = None,
     ) -> None:
         self.stages = {stage.asset: stage for stage in stages}
         self.registry = registry
         self.profile = profile
         self.entries = entries
+        self.benchmarks = benchmarks or Benchmarks()
 
-    def partitions(self, stage: Stage, recording: str) -> list[str]:
-        return self.registry.segments(recording) if stage.partition == "segment" else [recording]
+    def partitions(self, stage: Stage, recordings: Sequence[str] | None = None) -> list[str]:
+        """A stage's partitions that read none but these recordings; None: all of them."""
+        names = list(self.registry.recordings) if recordings is None else recordings
+        if stage.partition == "benchmark":
+            known = [name for name in names if name in self.registry.recordings]
+            return self.benchmarks.partitions(known)
+        if stage.partition == "recording":
+            return list(names)
+        return [segment for name in names for segment in self.registry.segments(name)]
 
-    def section(self, stage: Stage, recording: str) -> Section:
-        """The effective parameters of a stage for a recording."""
-        overrides = self.registry.recording(recording).parameters
-        return effective(stage.section, self.profile.parameters, overrides)
+    def recordings(self, stage: Stage, partition: str) -> list[str]:
+        """The recordings that a partition reads."""
+        match stage.partition:
+            case "segment":
+                return [segment_recording(partition)]
+            case "recording":
+                return [partition]
+            case "benchmark":
+                return list(self.benchmarks.of_partition(partition)[1].recordings)
+
+    def section(self, stage: Stage, recording: str, partition: str | None = None) -> Section:
+        """The effective parameters of a stage for a recording, in a partition of a benchmark with
+        what that benchmark sets."""
+        overrides = [self.profile.parameters, self.registry.recording(recording).parameters]
+        if stage.partition == "benchmark" and partition is not None:
+            overrides.append({"reading": self.benchmarks.of_partition(partition)[1].reading})
+        return effective(stage.section, *overrides)
 
     def defaults(self, stage: Stage) -> Section:
         """A stage's parameters where no recording overrides them."""
@@ -94,18 +117,26 @@ class Planner:
 
     def upstream(self, stage: Stage, partition: str) -> list[tuple[str, str]]:
         """The (table, partition) pairs that a partition reads."""
-        recording = partition if stage.partition == "recording" else segment_recording(partition)
         return [
             (table, key)
             for table in stage.reads_under(self.profile)
-            for key in (
-                [recording]
-                if TABLES[table].partition == "recording"
-                else [partition]
-                if stage.partition == "segment"
-                else self.registry.segments(recording)
-            )
+            for key in self._read(stage, partition, table)
         ]
+
+    def _read(self, stage: Stage, partition: str, table: str) -> list[str]:
+        """The partitions of a table that a partition reads."""
+        recordings = self.recordings(stage, partition)
+        match TABLES[table].partition:
+            case "recording":
+                return recordings
+            case "segment" if stage.partition == "segment":
+                return [partition]
+            case "segment":
+                return [key for name in recordings for key in self.registry.segments(name)]
+            case "benchmark":
+                name, benchmark, variant = self.benchmarks.of_partition(partition)
+                compared = [v for v in (FULL, variant) if v in benchmark.variants]
+                return [f"{name}/{one}" for one in dict.fromkeys(compared)]
 
     def before(self, stage: Stage, partition: str) -> list[tuple[str, str]]:
         """The (asset, partition) pairs that a partition reads."""
@@ -127,19 +158,29 @@ class Planner:
 
     def expected(self, stage: Stage, partition: str) -> Inputs:
         """What the partition would be computed from now; upstream partitions have to exist."""
-        recording = partition if stage.partition == "recording" else segment_recording(partition)
-        entry, section = (
-            self.registry.recording(recording),
-            self.section(stage, recording),
-        )
+        sections = {
+            name: self.section(stage, name, partition) for name in self.recordings(stage, partition)
+        }
+        section = next(iter(sections.values()))
+        if stage.partition == "benchmark":
+            parameters = {
+                f"{name}.{parameter}": value
+                for name, own in sections.items()
+                for parameter, value in own.model_dump(mode="json").items()
+            }
+            sources = stage.sources(self.benchmarks.of_partition(partition)[1], partition)
+        else:
+            (name,) = sections
+            parameters = section.model_dump(mode="json")
+            sources = stage.sources(self.registry.recording(name), partition)
         return Inputs(
             implementation=stage.implementation,
-            parameters=section.model_dump(mode="json"),
+            parameters=parameters,
             models={
                 role: _model(self.profile.identity(role, section))
                 for role in stage.served_by(self.profile)
             },
-            sources=stage.sources(entry, partition),
+            sources=sources,
             upstream={
                 f"{table}|{key}": self.entries[TABLES[table].asset, key].versions[table]
                 for table, key in self.upstream(stage, partition)
@@ -151,12 +192,11 @@ class Planner:
         steps: list[Step] = []
         unsettled: set[tuple[str, str]] = set()
         for stage in self.stages.values():
-            for recording in self.registry.recordings if recordings is None else recordings:
-                for partition in self.partitions(stage, recording):
-                    step = self._judge(stage, partition, unsettled)
-                    if step is not None:
-                        steps.append(step)
-                        unsettled.add((stage.asset, partition))
+            for partition in self.partitions(stage, recordings):
+                step = self._judge(stage, partition, unsettled)
+                if step is not None:
+                    steps.append(step)
+                    unsettled.add((stage.asset, partition))
         return steps
 
     def _judge(self, stage: Stage, partition: str, unsettled: set[tuple[str, str]]) -> Step | None:
@@ -164,7 +204,8 @@ class Planner:
         if entry is None:
             return Step(stage.asset, partition, "stale", "never built")
         if self.missing(stage, partition) is None:
-            why = _difference(entry, self.expected(stage, partition))
+            file = "benchmarks.toml" if stage.partition == "benchmark" else "recordings.toml"
+            why = _difference(entry, self.expected(stage, partition), file)
             if why:
                 return Step(stage.asset, partition, "stale", why)
         for table, key in self.upstream(stage, partition):
@@ -178,7 +219,7 @@ class Planner:
         return None
 
 
-def _difference(entry: Entry, expected: Inputs) -> str:
+def _difference(entry: Entry, expected: Inputs, file: str) -> str:
     """Why a partition on disk is not what would be computed now; empty where it is."""
     if entry.fingerprint == expected.fingerprint:
         return "" if entry.complete else f"{entry.failed} failed"
@@ -192,7 +233,7 @@ def _difference(entry: Entry, expected: Inputs) -> str:
             if old != new:
                 reasons.append(f"{noun} {name} {_short(old)} -> {_short(new)}")
     if now["sources"] != before["sources"]:
-        reasons.append("its files or its entry in recordings.toml changed")
+        reasons.append(f"its files or its entry in {file} changed")
     moved = [
         pair
         for pair in sorted(now["upstream"].keys() | before["upstream"].keys())

@@ -8,31 +8,18 @@ The effective value for a recording is the default here, then the profile's, the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from geb_assets.errors import GebError
+from geb_assets.reading.settings import Reading
+from geb_assets.section import Section as Section
 
 Fraction = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[float, Field(gt=0.0)]
 Cosine = Annotated[float, Field(ge=-1.0, le=1.0)]
 Count = Annotated[int, Field(ge=1)]
-
-
-class Section(BaseModel):
-    """The parameters of one asset."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    asset: ClassVar[str]
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_truth_value(cls, value: Any) -> Any:
-        if isinstance(value, bool):
-            raise ValueError("Input should be a number, not true or false")
-        return value
 
 
 class Clips(Section):
@@ -246,6 +233,12 @@ class Graph(Section):
     """Longest gap between successive episodes that are joined, s."""
 
 
+class Scores(Section):
+    """Nothing to choose: the paper fixes how intervals are drawn (appendix D)."""
+
+    asset = "scores"
+
+
 SECTIONS: Mapping[str, type[Section]] = {
     "clips": Clips,
     "detections": Detections,
@@ -257,6 +250,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "lines": Lines,
     "episodes": Episodes,
     "graph": Graph,
+    "reading": Reading,
+    "scores": Scores,
 }
 """Section name, as `geb set` and `recordings.toml` write it, to its class."""
 

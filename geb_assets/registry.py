@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tomlkit
-from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
+from geb_assets import toml_file
 from geb_assets.clock import Clock, ClockKind, stamp
-from geb_assets.errors import GebError, refusal
+from geb_assets.errors import GebError
 
 SEGMENT_S = 3600.0
 SHORTEST_S = 0.02
@@ -137,83 +133,9 @@ def load(home: Path) -> Registry:
 
     Raises GebError naming the file and the fault where it cannot be read.
     """
-    path = home / FILE
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return Registry()
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise GebError(f"{path} is no valid TOML: {error}; mend it by hand") from None
-    except OSError as error:
-        raise refusal(home, error) or GebError(f"{path} cannot be read: {error}") from None
-    try:
-        return Registry.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise GebError(f"{path}: {where}: {first['msg']}; mend it by hand") from None
-
-
-@contextmanager
-def _locked(home: Path) -> Iterator[None]:
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        with FileLock(home / f".{FILE}.lock", timeout=30):
-            yield
-    except Timeout:
-        raise GebError(
-            f"{home / FILE} is being edited by another geb; run the command again"
-        ) from None
-    except OSError as error:
-        raise refusal(home, error) or error from None
+    return toml_file.load(home / FILE, Registry)
 
 
 def edit(home: Path, change: Callable[[Registry], Registry]) -> Registry:
-    """Applies a change to the registry and writes it whole, or not at all.
-
-    The file keeps its comments and its order; one of inline tables or dotted keys is written anew.
-    """
-    with _locked(home):
-        after = change(load(home))
-        values = after.model_dump(exclude_none=True, mode="json")
-        Registry.model_validate(values)
-        path = home / FILE
-        text = _edited(path.read_text(encoding="utf-8") if path.exists() else _HEADING, values)
-        if text is None:
-            text = _edited(_HEADING, values)
-            assert text is not None
-        partial = path.with_suffix(".partial")
-        try:
-            partial.write_text(text, encoding="utf-8")
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
-        return after
-
-
-def _edited(text: str, values: Mapping[str, Any]) -> str | None:
-    """TOML text made to hold exactly these values; None where its way of writing defeats that."""
-    document = tomlkit.parse(text)
-    try:
-        _merge(document, values)
-        edited = tomlkit.dumps(document)
-        return edited if tomllib.loads(edited) == values else None
-    except (ValueError, tomlkit.exceptions.TOMLKitError):
-        return None
-
-
-def _merge(target: Any, values: Mapping[str, Any]) -> None:
-    """Makes a TOML table hold exactly these values, touching only what differs."""
-    for key in [key for key in target if key not in values]:
-        del target[key]
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            if key not in target:
-                target[key] = tomlkit.table()
-            _merge(target[key], value)
-        elif key not in target or _plain(target[key]) != value:
-            target[key] = value
-
-
-def _plain(value: Any) -> Any:
-    return value.unwrap() if hasattr(value, "unwrap") else value
+    """Applies a change to the registry and writes it whole, or not at all."""
+    return toml_file.edit(home / FILE, Registry, change, heading=_HEADING)

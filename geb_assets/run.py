@@ -6,9 +6,9 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import polars as pl
 
@@ -16,9 +16,11 @@ from geb_assets.errors import GebError, refusal
 from geb_assets.home import Home
 from geb_assets.ledger import Entry
 from geb_assets.lineage import Inputs, Planner
-from geb_assets.registry import segment_recording
-from geb_assets.stage import Checkpoints, Finding, Result, Stage, Work
-from geb_assets.tables import TABLES, tables_of
+from geb_assets.reading.memory import Memory
+from geb_assets.reading.settings import Reading
+from geb_assets.reading.variants import variant_of
+from geb_assets.stage import Checkpoints, Finding, Result, Stage, Trial, Work
+from geb_assets.tables import TABLES, keys_of, tables_of
 from resources.profiles import Roles
 from resources.store import Stamp, conform, data_version
 
@@ -33,6 +35,14 @@ class InvariantBroken(GebError):
             f"{stage.asset} of {partition} breaks '{broken.check}': {broken.message}; "
             "nothing was written; please report it"
         )
+
+
+class Refused(GebError):
+    """Inputs that a stage does not admit; nothing was computed."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = findings
+        super().__init__(next(finding.message for finding in findings if not finding.passed))
 
 
 @dataclass(frozen=True)
@@ -55,7 +65,8 @@ def run_partition(
 ) -> Outcome:
     """Computes a partition and writes it, unless what is on disk already carries its fingerprint.
 
-    Raises GebError for what the user can mend, InvariantBroken where the rows are refused.
+    Raises GebError for what the user can mend, Refused where the inputs are not admitted,
+    InvariantBroken where the rows are refused.
     """
     try:
         with home.writing(stage.asset, partition):
@@ -66,17 +77,19 @@ def run_partition(
 
 def _run(home: Home, stages: Sequence[Stage], stage: Stage, partition: str, run_id: str) -> Outcome:
     planner = home.planner(stages)
-    name = partition if stage.partition == "recording" else segment_recording(partition)
-    if partition not in planner.partitions(stage, name):
+    recordings = planner.recordings(stage, partition)
+    for name in recordings:
+        planner.registry.recording(name)
+    if partition not in planner.partitions(stage, recordings):
         raise GebError(
-            f"{stage.asset} has no partition '{partition}'; "
-            f"recording {name} has {', '.join(planner.partitions(stage, name)) or 'no segments'}"
+            f"{stage.asset} has no partition '{partition}'; recording {', '.join(recordings)} has "
+            f"{', '.join(planner.partitions(stage, recordings)) or 'no segments'}"
         )
     lacking = planner.missing(stage, partition)
     if lacking is not None:
         raise GebError(
             f"{stage.asset} of {partition} needs {lacking[0]} of {lacking[1]}, which is not built; "
-            f"run: geb build {name}"
+            f"run: geb build {' '.join(recordings)}"
         )
     inputs = planner.expected(stage, partition)
     before = planner.entries.get((stage.asset, partition))
@@ -102,15 +115,18 @@ def _compute(
     run_id: str,
 ) -> Outcome:
     """Computes, judges and writes a partition; ``current`` is there where some calls failed."""
-    name = partition if stage.partition == "recording" else segment_recording(partition)
     started = time.monotonic()
-    work = _work(home, planner, stage, partition, name, inputs, rerun=current is not None)
+    make = _trial if stage.partition == "benchmark" else _work
+    work = make(home, planner, stage, partition, inputs, rerun=current is not None)
+    admitted = tuple(stage.admit(work))
+    if not all(finding.passed for finding in admitted):
+        raise Refused(admitted)
     result = stage.run(work)
     rows = {
         table.name: conform(table, result.tables[table.name]) for table in tables_of(stage.asset)
     }
-    result = Result(rows, result.failed, result.figures, result.pictures)
-    findings = tuple(stage.verify(work, result))
+    result = replace(result, tables=rows)
+    findings = (*admitted, *stage.verify(work, result))
     if not all(finding.passed for finding in findings):
         raise InvariantBroken(stage, partition, findings)
     entry = Entry(
@@ -123,19 +139,19 @@ def _compute(
         complete=result.failed == 0,
         failed=result.failed,
     )
-    keys = {"recording": name, "segment": partition}
     now = home.planner(list(planner.stages.values()))
     if now.missing(stage, partition) or now.expected(stage, partition) != inputs:
         raise GebError(
             f"what {stage.asset} of {partition} reads changed while it ran; "
-            f"nothing was written: run geb build {name} again"
+            f"nothing was written: run geb build "
+            f"{' '.join(planner.recordings(stage, partition))} again"
         )
     # Between here and the ledger's new entry the tables may hold anything; the commits tell.
     home.ledger.drop(stage.asset, partition)
     for table in tables_of(stage.asset):
         home.store.replace(
             table,
-            {column: keys[column] for column in table.partition_columns},
+            keys_of(table.partition, partition),
             rows[table.name],
             _stamp(entry, table.name),
         )
@@ -209,24 +225,10 @@ def _committed(home: Home, stage: Stage, partition: str, inputs: Inputs) -> Entr
 
 
 def _work(
-    home: Home,
-    planner: Planner,
-    stage: Stage,
-    partition: str,
-    name: str,
-    inputs: Inputs,
-    *,
-    rerun: bool,
+    home: Home, planner: Planner, stage: Stage, partition: str, inputs: Inputs, *, rerun: bool
 ) -> Work:
+    (name,) = planner.recordings(stage, partition)
     section = planner.section(stage, name)
-    store = home.store
-
-    def previous(table: str) -> pl.DataFrame:
-        if not rerun:
-            return TABLES[table].empty()
-        within = {"segment": partition} if stage.partition == "segment" else {"recording": name}
-        return store.read(table, **within)
-
     return Work(
         stage=stage,
         partition=partition,
@@ -235,16 +237,62 @@ def _work(
         segments=planner.registry.segments(name),
         section=section,
         roles=Roles(planner.profile, home.models, section, stage.served_by(planner.profile)),
-        store=store,
+        store=home.store,
         frames=home.frames(),
-        checkpoints=Checkpoints(
-            home.cache / "partial" / stage.asset / partition.replace("/", "~") / inputs.fingerprint
-        ),
+        checkpoints=_checkpoints(home, stage, partition, inputs),
         lasting=Checkpoints(home.cache / "lasting" / stage.asset / name),
         progress=home.progress,
-        previous=previous,
+        previous=_previous(home, partition, rerun=rerun),
         history=_history(inputs, planner.registry.segments(name)),
     )
+
+
+def _trial(
+    home: Home, planner: Planner, stage: Stage, partition: str, inputs: Inputs, *, rerun: bool
+) -> Trial:
+    name, benchmark, variant = planner.benchmarks.of_partition(partition)
+    sections = {one: planner.section(stage, one, partition) for one in benchmark.recordings}
+
+    def open_memory(recording: str) -> Memory:
+        settings = cast(Reading, sections[recording])
+        return Memory.open(home, recording, variant=variant, settings=settings)
+
+    return Trial(
+        stage=stage,
+        partition=partition,
+        name=name,
+        benchmark=benchmark,
+        variant=variant_of(variant),
+        recordings={one: planner.registry.recording(one) for one in benchmark.recordings},
+        sections=sections,
+        roles=Roles(
+            planner.profile,
+            home.models,
+            next(iter(sections.values())),
+            stage.served_by(planner.profile),
+        ),
+        store=home.store,
+        checkpoints=_checkpoints(home, stage, partition, inputs),
+        progress=home.progress,
+        previous=_previous(home, partition, rerun=rerun),
+        open_memory=open_memory,
+    )
+
+
+def _checkpoints(home: Home, stage: Stage, partition: str, inputs: Inputs) -> Checkpoints:
+    folder = home.cache / "partial" / stage.asset / partition.replace("/", "~")
+    return Checkpoints(folder / inputs.fingerprint)
+
+
+def _previous(home: Home, partition: str, *, rerun: bool) -> Callable[[str], pl.DataFrame]:
+    """The rows on disk of a partition of a table, where failed calls alone are run again."""
+
+    def rows(table: str) -> pl.DataFrame:
+        if not rerun:
+            return TABLES[table].empty()
+        return home.store.read(table, **keys_of(TABLES[table].partition, partition))
+
+    return rows
 
 
 def _history(inputs: Inputs, segments: Sequence[str]) -> dict[str, str]:

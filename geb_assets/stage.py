@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
+from geb_assets.benchmarks import Benchmark
 from geb_assets.parameters import SECTIONS, Section, section_of
 from geb_assets.registry import Recording, segment_span
 from geb_assets.tables import TABLES, Partition
 
 if TYPE_CHECKING:
+    from geb_assets.reading.memory import Memory
+    from geb_assets.reading.variants import Variant
     from resources.frames import FrameCache
     from resources.profiles import Profile, Roles
     from resources.store import DeltaStore
@@ -47,6 +50,8 @@ class Result:
     """Model calls that failed; a rerun makes those alone."""
     figures: Mapping[str, float | int | str] = field(default_factory=dict)
     """Counts worth showing beside the asset."""
+    pages: Mapping[str, str] = field(default_factory=dict)
+    """Title to Markdown, shown beside the asset."""
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     """Title to PNG or JPEG bytes, shown beside the asset."""
 
@@ -147,14 +152,65 @@ class Work:
 
 
 @dataclass(frozen=True)
+class Trial:
+    """All that a stage over benchmarks is handed to compute one benchmark and variant."""
+
+    stage: Stage
+    partition: str
+    name: str
+    """The benchmark's name."""
+    benchmark: Benchmark
+    variant: Variant
+    recordings: Mapping[str, Recording]
+    """The recordings that the benchmark reads, by name."""
+    sections: Mapping[str, Section]
+    """The effective parameters of the stage's own section for each of them."""
+    roles: Roles
+    store: DeltaStore
+    checkpoints: Checkpoints
+    """Of this fingerprint; gone once the partition is written."""
+    progress: Progress
+    previous: Callable[[str], pl.DataFrame]
+    """The rows on disk of one of its own tables, for a rerun of failed calls alone."""
+    open_memory: Callable[[str], Memory]
+    """The memory of one of the recordings as the variant sees it, with the benchmark's effective
+    parameters. Raises GebError where it is not built, or stale."""
+
+    def scan(self, table: str, **within: str) -> pl.LazyFrame:
+        """Rows of a declared table: one recording's, or one variant's of this benchmark."""
+        if table not in self.stage.reads_under(self.roles.profile):
+            raise PermissionError(f"{self.stage.asset} did not declare that it reads {table}")
+        if TABLES[table].partition == "benchmark":
+            within = {"benchmark": self.name, **within}
+        return self.store.scan(table, **within)
+
+    def read(self, table: str, **within: str) -> pl.DataFrame:
+        """The same rows in the table's order."""
+        return self.scan(table, **within).sort(TABLES[table].order).collect()
+
+    def keys(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The rows with this partition's key columns in front."""
+        keys = {"benchmark": self.name, "variant": self.variant.name}
+        return rows.select(
+            *(pl.lit(value).alias(column) for column, value in keys.items()),
+            *(pl.col(column) for column in rows.columns if column not in keys),
+        )
+
+
+@dataclass(frozen=True)
 class Stage:
-    """One step: what it reads, which roles serve it, and the function that computes a partition."""
+    """One step: what it reads, which roles serve it, and the function that computes a partition.
+
+    A stage over segments or recordings is handed a :class:`Work`, one over benchmarks a
+    :class:`Trial`.
+    """
 
     asset: str
     partition: Partition
     implementation: str
     """Raised by hand whenever the code gives other rows for the same inputs."""
-    run: Callable[[Work], Result]
+    run: Callable[[Any], Result]
+    """Of its Work or Trial."""
     description: str
     """What it does, and where the paper says so."""
     group: str
@@ -165,11 +221,13 @@ class Stage:
     """Roles of the profile that serve it."""
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Roles that serve it where the profile has them, to the tables read for their sake alone."""
-    sources: Callable[[Recording, str], Any] = lambda recording, partition: None
-    """What it reads of the registry itself, as plain JSON values."""
+    sources: Callable[[Any, str], Any] = lambda entry, partition: None
+    """What it reads of its Recording's or Benchmark's entry, as plain JSON values."""
     checks: Mapping[str, str] = field(default_factory=dict)
     """Invariant name to what it promises."""
-    verify: Callable[[Work, Result], Iterator[Finding]] = lambda work, result: iter(())
+    admit: Callable[[Any], Iterator[Finding]] = lambda work: iter(())
+    """Judges the inputs before anything is computed; what does not pass is refused."""
+    verify: Callable[[Any, Result], Iterator[Finding]] = lambda work, result: iter(())
     """Judges the rows about to be written."""
 
     @property

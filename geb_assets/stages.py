@@ -1,7 +1,9 @@
-"""All stages of the memory, in topological order."""
+"""All stages, of the memory and of its evaluation, in topological order."""
 
 from __future__ import annotations
 
+from evaluation.assets.predictions import STAGE as PREDICTIONS
+from evaluation.assets.scores import STAGE as SCORES
 from geb_assets.stage import Stage
 from geb_assets.writing.clips.asset import STAGE as CLIPS
 from geb_assets.writing.descriptions.asset import STAGE as DESCRIPTIONS
@@ -25,4 +27,6 @@ STAGES: tuple[Stage, ...] = (
     ENTITIES,
     EPISODES,
     GRAPH,
+    PREDICTIONS,
+    SCORES,
 )

@@ -7,7 +7,13 @@ from typing import Literal
 
 import polars as pl
 
-Partition = Literal["segment", "recording"]
+Partition = Literal["segment", "recording", "benchmark"]
+
+_KEYS: dict[Partition, tuple[str, ...]] = {
+    "segment": ("recording", "segment"),
+    "recording": ("recording",),
+    "benchmark": ("benchmark", "variant"),
+}
 
 TEXT, REAL, INT, FLAG, BYTES = (
     pl.String(),
@@ -44,7 +50,7 @@ class Table:
 
     @property
     def partition_columns(self) -> list[str]:
-        return ["recording", "segment"] if self.partition == "segment" else ["recording"]
+        return list(_KEYS[self.partition])
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
@@ -67,6 +73,8 @@ class Table:
 
 RECORDING = Column("recording", TEXT, "The recording's name.")
 SEGMENT = Column("segment", TEXT, "The segment: up to an hour of the recording, `ego/d001-13h`.")
+BENCHMARK = Column("benchmark", TEXT, "The benchmark's name; `asked`: asked by hand.")
+VARIANT = Column("variant", TEXT, "The full system, or what is left out of it.")
 CLIP = Column("clip", TEXT, "The clip's id.")
 START = Column("start_s", REAL, "Start on the recording clock.", "s")
 END = Column("end_s", REAL, "End on the recording clock.", "s")
@@ -317,8 +325,78 @@ TABLES: dict[str, Table] = {
             ),
             ("a", "b"),
         ),
+        Table(
+            "predictions", "predictions", "benchmark", "one run of one question",
+            (
+                BENCHMARK, VARIANT,
+                Column("question", TEXT, "The question's id in its file."),
+                Column("place", INT, "The question's place in its file, from 0."),
+                Column("run", INT, "The run, from 0; its seed."),
+                RECORDING,
+                Column("type", TEXT, "The question's type, else empty."),
+                Column("text", TEXT, "The question."),
+                Column("at_s", REAL, "When it is asked; null: of the whole recording.", "s",
+                       nullable=True),
+                Column("status", TEXT,
+                       "`ok`, `failed` where a model call failed, or `outside` where the question "
+                       "cannot be of this recording and was not put to it."),
+                Column("error", TEXT, "Why it is not `ok`, else empty."),
+                Column("rounds", INT, "Searches made."),
+                Column("searches", pl.List(TEXT), "Their queries."),
+                Column("units", pl.List(TEXT), "Units received, in the order received."),
+                Column("received_s", REAL,
+                       "Time covered by what counts as evidence among them.", "s"),
+                Column("windows", pl.List(pl.List(REAL)), "Start and end of each evidence window.",
+                       "s"),
+                Column("reached", pl.List(INT), "Windows reached after each search."),
+                Column("answer", TEXT, "The answer, else empty."),
+                Column("choice", TEXT, "The letter chosen, else empty."),
+                Column("gold", TEXT, "The gold letter, or the reference answer."),
+                Column("correct", FLAG, "Whether the choice is right; null without choices.",
+                       nullable=True),
+                Column("decided", FLAG, "Whether the evidence decided the question."),
+                Column("confidence", REAL, "0 to 1; null where the answerer gives none.",
+                       nullable=True),
+                Column("why", TEXT, "What the answer rests on."),
+                Column("prompt_tokens", INT, "Tokens read by chat models.", explains=True),
+                Column("completion_tokens", INT, "Tokens written by them.", explains=True),
+                Column("seconds", REAL, "Time that the question took.", "s", explains=True),
+                Column("record", TEXT,
+                       "The whole run as JSON: rounds, units with their texts, what decided.",
+                       explains=True),
+            ),
+            ("place", "run"),
+        ),
+        Table(
+            "scores", "scores", "benchmark", "one figure",
+            (
+                BENCHMARK, VARIANT,
+                Column("metric", TEXT, "What was measured; fractions are 0 to 1."),
+                Column("slice", TEXT, "Over which questions: `all`, a type, or as it says."),
+                Column("value", REAL, "The figure; null where it could not be measured.",
+                       nullable=True),
+                Column("low", REAL, "Lower end of its 95 % interval.", nullable=True),
+                Column("high", REAL, "Upper end of its 95 % interval.", nullable=True),
+                Column("n", INT, "Questions it is over."),
+                Column("anchor", REAL, "The published figure beside it.", nullable=True),
+                Column("note", TEXT, "What has to be known beside it, else empty."),
+            ),
+            ("metric", "slice"),
+        ),
     )
 }  # fmt: skip
+
+
+def keys_of(partition: Partition, key: str) -> dict[str, str]:
+    """The partition columns' values of a partition's key."""
+    first = key.rsplit("/", 1)[0]
+    match partition:
+        case "segment":
+            return {"recording": first, "segment": key}
+        case "recording":
+            return {"recording": key}
+        case "benchmark":
+            return {"benchmark": first, "variant": key.rsplit("/", 1)[1]}
 
 
 def tables_of(asset: str) -> list[Table]:

@@ -172,15 +172,15 @@ class DeltaStore:
                     newest.setdefault(stamp.partition, stamp)
         return newest
 
-    def delete(self, table: str, recording: str, **partition: str) -> int:
-        """Deletes a recording's rows, or one segment's of it; returns how many there were."""
+    def delete(self, table: str, **keys: str) -> int:
+        """Deletes the rows with these partition keys (a recording's, or one segment's of it, or one
+        benchmark and variant's); returns how many there were."""
         if not self.has(table):
             return 0
-        keys = {"recording": recording, **partition}
         count = int(self.scan(table, **keys).select(pl.len()).collect().item())
         # Not Delta's own delete: that commits nothing where a partition has no rows.
-        forgotten = {_FORGOTTEN: partition.get("segment", recording)}
-        self._overwrite(TABLES[table], keys, TABLES[table].empty(), forgotten)
+        forgotten = keys.get("segment") or "/".join(keys.values())
+        self._overwrite(TABLES[table], keys, TABLES[table].empty(), {_FORGOTTEN: forgotten})
         return count
 
     def vacuum(self, table: str, *, retention_hours: int) -> int:

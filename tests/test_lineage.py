@@ -49,7 +49,7 @@ def reached(*assets: str) -> set[str]:
 
 def partitions(home: Home, recording: str, assets: set[str]) -> set[tuple[str, str]]:
     planner = home.planner(STAGES)
-    return {(a, p) for a in assets for p in planner.partitions(BY_NAME[a], recording)}
+    return {(a, p) for a in assets for p in planner.partitions(BY_NAME[a], [recording])}
 
 
 def runs(home: Home) -> dict[tuple[str, str], str]:

@@ -5,7 +5,6 @@ The memory never sees any of this: a gold answer comes from who was where, an an
 
 from __future__ import annotations
 
-import re
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evaluation.benchmarks.question import Question
+from evaluation.benchmarks.own import SLACK_S, OwnQuestion
 from evaluation.demo.story import ROOMS, SUBJECTS, VISITS, Subject
 from geb_assets.clock import Clock, day_of
 
@@ -24,11 +23,8 @@ Seen = dict[tuple[int, str], Span]
 """Visit (its place in the story) and subject to the time in view, s on the recording clock."""
 
 _CLOCK = Clock.parse("egolife")
-_TIME = re.compile(r"DAY\d+ \d{2}:\d{2}:\d{2}")
 _AWAY_S = 3.0
 """A subject out of view for this long has been left behind: its next time is another visit's."""
-_SLACK_S = 5.0
-"""How far from the true stretch a time named in an answer may lie, s."""
 _CAPTION_S = 30.0
 """A told moment may be named by the start of the caption that tells it, s before."""
 _SUBJECT = {subject.identity: subject for subject in SUBJECTS}
@@ -108,18 +104,11 @@ SHOWN = ("same/drank-put", "colour/put", "same/driver-back", "last-time/drank", 
 
 
 @dataclass(frozen=True)
-class DemoQuestion(Question):
-    """A benchmark question that knows whether it needs identity, and which answers are right.
+class DemoQuestion(OwnQuestion):
+    """One question of the demonstration.
 
     ``type`` is the template's name; ``evidence`` the true times of the things asked about.
     """
-
-    identity: bool = False
-    """Whether one thing has to be followed from one encounter to another."""
-    time: Span | None = None
-    """The true stretch, s, of an open question that asks when."""
-    accepts: tuple[str, ...] = ()
-    """Words of which one is in every right answer to another open question."""
 
     @property
     def kind(self) -> Literal["choice", "open"]:
@@ -129,22 +118,6 @@ class DemoQuestion(Question):
     def gold(self) -> str:
         """The right answer in words."""
         return self.choices[self.answer] if self.choices else self.answer
-
-    def is_right(self, text: str, choice: str | None) -> bool:
-        """Whether an answer is right: its letter where there are choices, else its text.
-
-        A text is right that holds one of the accepted wordings or, asked when, whose first named
-        time lies in the true stretch, give or take 5 s.
-        """
-        if self.choices:
-            return choice == self.answer
-        if self.time is None:
-            return any(words in text.casefold() for words in self.accepts)
-        named = _TIME.search(text)
-        start, end = self.time
-        return named is not None and (
-            start - _SLACK_S <= _CLOCK.seconds(named.group()) <= end + _SLACK_S
-        )
 
 
 def questions(truth: pl.DataFrame, seed: int) -> list[DemoQuestion]:
@@ -262,7 +235,7 @@ def _counts(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
 def _last(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
     for deed, at in product(_FOLLOWED, (_end_of_day(seen, 1), None)):
         told, identity = _place(deed)
-        if at is not None and seen[told, identity][1] + _SLACK_S > at:
+        if at is not None and seen[told, identity][1] + SLACK_S > at:
             continue  # nobody could know yet
         last = max(
             place

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 from rich.table import Table as RichTable
 
 from geb_assets.cli.group import Group
@@ -248,15 +249,44 @@ def ask(
 
 
 @main.command()
+@click.argument("benchmark")
+@click.option("--questions", type=_PATHS, default=None, help="The benchmark's released file.")
+@click.option("--kind", default=None, help="Whose rules hold, where the name does not say it.")
+@click.option("--recording", "recordings", multiple=True, help="Recording asked; repeat for more.")
+@click.option("--variant", "variants", multiple=True, help="What to leave out; repeat for more.")
+@click.option("--runs", type=click.IntRange(min=1), default=None, help="Runs of each question.")
+@click.option("--limit", type=click.IntRange(min=1), default=None, help="The first N questions.")
+@click.option("--parallel", type=click.IntRange(1, 64), default=None, help="Questions at a time.")
+@_command
+def evaluate(output: Output, benchmark: str, **options: Any) -> None:
+    """Put a BENCHMARK's questions to the memories they are about, and score the answers.
+
+    `geb evaluate demo` makes its own recordings and questions.
+    """
+    from geb_assets.cli.evaluate import evaluate as run_benchmark
+
+    output.result(run_benchmark(output, benchmark, **options))
+
+
+@main.command()
+@click.argument("benchmark", required=False)
+@click.option("--html", "to", type=_PATHS, default=None, help="Where to; else under reports/.")
+@_command
+def report(output: Output, benchmark: str | None, to: Path | None) -> None:
+    """Write the page of a BENCHMARK: figures, plots, and what decided each question."""
+    from geb_assets.cli.report import report as write_report
+
+    output.result(write_report(output, benchmark, to))
+
+
+@main.command()
 @_command
 def tables(output: Output) -> None:
     """List the tables, their rows, and how to open one."""
     from geb_assets.tables import TABLES
 
     home = Home.of_environment()
-    counts = {
-        name: int(home.store.scan(name).select("recording").collect().height) for name in TABLES
-    }
+    counts = {name: int(home.store.scan(name).select(pl.len()).collect().item()) for name in TABLES}
     shown = RichTable("table", "a row is", "rows", box=None)
     for name, table in TABLES.items():
         shown.add_row(name, table.row, str(counts[name]))

@@ -5,44 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any
 
 from geb_assets.clock import Clock, day_of
 from geb_assets.errors import GebError
 from geb_assets.reading.answerer import Answer, Answerer
-from geb_assets.reading.chains import ChainSettings, Embeds, Fact, chain_facts
+from geb_assets.reading.chains import Embeds, Fact, chain_facts
 from geb_assets.reading.controller import Controller, Decision, Progress
 from geb_assets.reading.evidence import Evidence, choose_frames, gather
 from geb_assets.reading.question import Question
 from geb_assets.reading.readout import parse_readout
 from geb_assets.reading.record import Record, Reference, Round
 from geb_assets.reading.rendering import controller_view
+from geb_assets.reading.settings import AskSettings
 from geb_assets.reading.units import SearchedMemory, Unit
-
-
-class AskSettings(BaseModel):
-    """How long a question may search, and what it may carry (spec 0, 9.32)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    rounds: Annotated[int, Field(ge=1)] = 5
-    """Most searches."""
-    empty_rounds: Annotated[int, Field(ge=1)] = 2
-    """Searches in a row without anything new that end the search."""
-    frames: Annotated[int, Field(ge=0)] = 64
-    """Most frames handed to the answerer."""
-    frames_per_clip: Annotated[int, Field(ge=1)] = 16
-    units: Annotated[int, Field(ge=1)] = 16
-    """Most units that a readout returns; a search has the memory's own budget."""
-    short_episodes: Annotated[int, Field(ge=1)] | None = None
-    """Most 30-second captions received over all rounds; None: as many as come."""
-    chains: ChainSettings | None = ChainSettings()
-    """None: no chain facts (spec 9.34)."""
-    also_seen: bool = True
-    """False is the ablation without references."""
-    identity_notes: bool = True
 
 
 def ask(
@@ -222,7 +198,7 @@ def _find(
     known = {unit.id for unit in units}
     if read_out is not None:
         entities = {unit.entity for unit in units if unit.entity}
-        found = memory.read_out(*read_out, at=asked.at, entities=entities)[: settings.units]
+        found = memory.read_out(*read_out, at=asked.at, entities=entities)[: settings.readout_units]
     else:
         found = memory.search(query, at=asked.at, exclude=known, budget=budget)
     fresh = [unit for unit in found if unit.id not in known][:limit]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
 
+from geb_assets.reading.settings import ChainSettings
 from geb_assets.reading.units import Unit
 from geb_assets.reading.words import content_words
 
@@ -25,23 +25,6 @@ class Embeds(Protocol):
     """What compares a question with a chain: unit rows float32 ``[n, D]``."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
-
-
-class ChainSettings(BaseModel):
-    """Effective constants of the released evaluations on week-long memories (spec 3.3)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    topics: Annotated[int, Field(ge=0)] = 3
-    """Most topic chains a search brings."""
-    events: Annotated[int, Field(ge=0)] = 1
-    """Most event chains a search brings."""
-    min_hits: Annotated[int, Field(ge=1)] = 1
-    """Returned 30-second captions that have to name a topic; 1 step hit is enough for an event."""
-    similarity: Annotated[float, Field(ge=-1, le=1)] = 0.7
-    """Cosine from which a chain that the question does not name fills a free place."""
-    covered_s: Annotated[float, Field(ge=0)] = 60.0
-    """Facts within this distance of a returned episode say nothing new, s."""
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,11 @@ class Memory:
         recording: str,
         *,
         variant: str | Variant | None = None,
-        settings: SearchSettings = DEFAULT,
+        settings: SearchSettings | None = None,
     ) -> Memory:
         """Opens the memory of a recording that is built.
 
+        ``settings`` are the recording's own where none are given; a variant may change some.
         The first opening after a build writes an index under ``cache/index``, later ones map it.
         Raises GebError where there is no such recording or variant, or where the memory is not
         built or stale.
@@ -82,11 +83,12 @@ class Memory:
         chosen = variant_of(variant)
         source = Source.of(at_home, recording)
         clock = Clock.parse(source.planner.registry.recording(recording).clock)
+        read = chosen.settings(settings or source.reading())
         return cls(
             recording,
             clock,
-            settings,
-            source.index(chosen, settings),
+            read,
+            source.index(chosen, read),
             source.text_embedder(),
             source.clip_embedder(),
             stored_frames=source.frames_of(),

@@ -1,10 +1,13 @@
-"""How a memory is searched: seeds, PageRank, ranking and budgets (spec 1.4, 1.5, 9.23-9.30)."""
+"""How a memory is read: seeds, PageRank, ranking and budgets of one search (spec 1.4, 1.5,
+9.23-9.30), and the rounds of one question."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from geb_assets.section import Section
 
 Quota = Annotated[int, Field(ge=0)] | None
 Weight = Annotated[float, Field(ge=0.0)]
@@ -66,6 +69,48 @@ class SearchSettings(_Value):
     epsilon: Annotated[float, Field(ge=0.0)] = 0.25
     """BM25: a term in more than half of the texts counts this much of the mean weight."""
     budget: Budget = WEEK
+
+
+class ChainSettings(_Value):
+    """Effective constants of the released evaluations on week-long memories (spec 3.3)."""
+
+    topics: Annotated[int, Field(ge=0)] = 3
+    """Most topic chains a search brings."""
+    events: Annotated[int, Field(ge=0)] = 1
+    """Most event chains a search brings."""
+    min_hits: Annotated[int, Field(ge=1)] = 1
+    """Returned 30-second captions that have to name a topic; 1 step hit is enough for an event."""
+    similarity: Annotated[float, Field(ge=-1, le=1)] = 0.7
+    """Cosine from which a chain that the question does not name fills a free place."""
+    covered_s: Annotated[float, Field(ge=0)] = 60.0
+    """Facts within this distance of a returned episode say nothing new, s."""
+
+
+class AskSettings(_Value):
+    """How long a question may search, and what it may carry (spec 0, 9.32)."""
+
+    rounds: Annotated[int, Field(ge=1)] = 5
+    """Most searches."""
+    empty_rounds: Annotated[int, Field(ge=1)] = 2
+    """Searches in a row without anything new that end the search."""
+    frames: Annotated[int, Field(ge=0)] = 64
+    """Most frames handed to the answerer."""
+    frames_per_clip: Annotated[int, Field(ge=1)] = 16
+    readout_units: Annotated[int, Field(ge=1)] = 16
+    """Most units that a readout returns; a search has the memory's own budget."""
+    short_episodes: Annotated[int, Field(ge=1)] | None = None
+    """Most 30-second captions received over all rounds; None: as many as come."""
+    chains: ChainSettings | None = ChainSettings()
+    """None: no chain facts (spec 9.34)."""
+    also_seen: bool = True
+    """False is the ablation without references."""
+    identity_notes: bool = True
+
+
+class Reading(SearchSettings, AskSettings, Section):
+    """Everything that reading a memory computes with: one search's settings and one question's."""
+
+    asset = "predictions"
 
 
 DEFAULT = SearchSettings()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ import polars as pl
 
 from geb_assets.errors import GebError
 from geb_assets.home import Home
+from geb_assets.parameters import effective
 from geb_assets.reading.dense import VectorRows
 from geb_assets.reading.index import FORMAT, Index, facts_of
 from geb_assets.reading.rows import COLUMNS, VECTORS, vectors_of
-from geb_assets.reading.settings import SearchSettings
+from geb_assets.reading.settings import Reading, SearchSettings
 from geb_assets.reading.variants import Variant
 from geb_assets.tables import TABLES
 
@@ -79,6 +80,13 @@ class Source:
             and self.planner.expected(stage, step.partition).fingerprint == entry.fingerprint
         )
 
+    def reading(self) -> Reading:
+        """The effective reading parameters of the recording."""
+        overrides = self.planner.registry.recording(self.recording).parameters
+        section = effective("reading", self.planner.profile.parameters, overrides)
+        assert isinstance(section, Reading)
+        return section
+
     def text_embedder(self) -> TextEmbedder:
         """The model that made the memory's text vectors."""
         return self._roles().text_embedder()
@@ -97,7 +105,7 @@ class Source:
         shelf = self.home.cache / "index" / self.recording
         facts = {
             "versions": self._versions(),
-            "variant": asdict(variant),
+            "variant": variant.view,
             "tokens": settings.tokens,
         }
         folder = shelf / _digest({"format": FORMAT, **facts})
@@ -126,7 +134,8 @@ class Source:
         return stored
 
     def _partitions(self, table: str) -> list[str]:
-        return self.planner.partitions(self.planner.stages[TABLES[table].asset], self.recording)
+        stage = self.planner.stages[TABLES[table].asset]
+        return self.planner.partitions(stage, [self.recording])
 
     def _versions(self) -> dict[str, str]:
         """``table|partition`` to data version, of all that the index is made from."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeVar
 
 import polars as pl
+from pydantic import BaseModel
 
 from geb_assets.errors import GebError
 from geb_assets.parameters import Graph
 from geb_assets.reading.dense import VectorRows
 from geb_assets.reading.rows import Frames
+
+Read = TypeVar("Read", bound=BaseModel)
 
 _TIMELINE = ("episode_context", "visual_provenance")
 
@@ -28,6 +31,19 @@ class Variant:
     """Edges from observations to episodes and clips."""
     lenient_context: bool = False
     """Whether a description is visible with its encounter, whatever lines it quotes."""
+
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """Reading parameters that it sets."""
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """What tells this variant's rows from another's, as plain JSON values."""
+        return {k: v for k, v in asdict(self).items() if k not in ("name", "reading")}
+
+    def settings(self, settings: Read) -> Read:
+        """Reading parameters as this variant has them."""
+        known = {k: v for k, v in self.reading.items() if k in type(settings).model_fields}
+        return settings.model_copy(update=known)
 
     def apply(self, frames: Frames) -> dict[str, pl.DataFrame]:
         """The rows as this variant sees them; memberships may say from when each holds."""

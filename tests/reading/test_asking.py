@@ -11,7 +11,7 @@ import pytest
 from geb_assets.errors import GebError
 from geb_assets.reading.answerer import Answer
 from geb_assets.reading.answerer.chat import ChatAnswerer, page
-from geb_assets.reading.asking import AskSettings, ask, question_time, replay
+from geb_assets.reading.asking import ask, question_time, replay
 from geb_assets.reading.controller import Decision, Progress
 from geb_assets.reading.controller.chat import ChatController, parse_decision
 from geb_assets.reading.controller.prompt import system
@@ -19,6 +19,7 @@ from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.question import Question
 from geb_assets.reading.record import Record
 from geb_assets.reading.rendering import NOTHING_NEW, NOTHING_THERE, fenced, text_of
+from geb_assets.reading.settings import AskSettings
 from geb_assets.reading.units import Unit
 from resources.chat import ChatFailure, Message, Reply
 from resources.identity import ModelIdentity

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from geb_assets.reading.chains import ChainSettings, Fact, chain_facts, topic_pattern
+from geb_assets.reading.chains import Fact, chain_facts, topic_pattern
+from geb_assets.reading.settings import ChainSettings
 from geb_assets.reading.units import CHAINS, Unit
 
 

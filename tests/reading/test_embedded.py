@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from geb_assets.reading.answerer.embedded import EmbeddedAnswerer
-from geb_assets.reading.asking import AskSettings, ask
+from geb_assets.reading.asking import ask
 from geb_assets.reading.controller import Progress
 from geb_assets.reading.controller.embedded import EmbeddedController
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.question import Question
 from geb_assets.reading.record import Record
+from geb_assets.reading.settings import AskSettings
 from geb_assets.reading.units import Unit
 from tests.reading.tiny import EGO, TinyMemory, episode, sighting
 

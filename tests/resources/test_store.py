@@ -61,7 +61,7 @@ def test_a_write_replaces_its_own_partition_alone(tmp_path: Path) -> None:
     store = DeltaStore(tmp_path)
     assert store.read("lines").is_empty()
     assert store.stamps("lines") == {}
-    assert store.delete("lines", "a") == 0
+    assert store.delete("lines", recording="a") == 0
     put(store, "a", ["one", "two"])
     put(store, "b", ["three"])
     put(store, "a", ["four"])
@@ -80,7 +80,7 @@ def test_any_text_comes_back_and_any_key_is_only_a_key(tmp_path: Path, text: str
     put(store, "other", ["stays"])
     put(store, text, [text, text])
     assert texts(store, text) == [text, text]
-    assert store.delete("lines", text) == 2
+    assert store.delete("lines", recording=text) == 2
     assert texts(store, "other") == ["stays"]
 
 
@@ -90,7 +90,7 @@ def test_an_empty_partition_is_written_stamped_and_forgotten(tmp_path: Path) -> 
     put(store, "a", [])
     assert texts(store, "a") == []
     assert set(store.stamps("lines")) == {"a"}
-    assert store.delete("lines", "a") == 0
+    assert store.delete("lines", recording="a") == 0
     assert store.stamps("lines") == {}
 
 
@@ -102,7 +102,7 @@ def test_the_newest_stamp_of_each_partition_is_read_from_the_commits(tmp_path: P
     found = store.stamps("lines")
     assert found["a"] == stamp("a", lines("a", ["three"]), run_id="second")
     assert (found["b"].complete, found["b"].failed) == (False, 3)
-    store.delete("lines", "a")
+    store.delete("lines", recording="a")
     assert set(store.stamps("lines")) == {"b"}
     put(store, "a", ["again"], run_id="third")
     assert store.stamps("lines")["a"].run_id == "third"
@@ -129,7 +129,7 @@ def test_rows_of_a_segment_can_be_deleted_alone(tmp_path: Path) -> None:
         rows = pl.DataFrame([{**row, "recording": "r", "segment": hour}], schema=CLIPS.schema)
         made = Stamp("clips", hour, "f", "v", "run", True, {})
         store.replace(CLIPS, {"recording": "r", "segment": hour}, rows, made)
-    assert store.delete("clips", "r", segment="r/d001-10h") == 1
+    assert store.delete("clips", recording="r", segment="r/d001-10h") == 1
     assert store.read("clips")["segment"].to_list() == ["r/d001-11h"]
     assert set(store.stamps("clips")) == {"r/d001-11h"}
 

@@ -1,0 +1,1 @@
+"""The assets of the benchmarks: what was answered, and what it is worth."""

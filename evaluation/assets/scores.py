@@ -1,0 +1,81 @@
+"""The asset ``scores``: figures and intervals of what was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from evaluation.assets.predictions import questions_of
+from evaluation.benchmarks.catalogue import rules_of
+from evaluation.scoring import as_rows, score
+from evaluation.tables import markdown, plot
+from geb_assets.benchmarks import FULL, Benchmark
+from geb_assets.stage import Finding, Result, Stage, Trial
+
+
+def run(trial: Trial) -> Result:
+    """Scores one variant, beside the full system where that is another."""
+    questions = questions_of(trial.benchmark)
+    own = trial.read("predictions", variant=trial.variant.name)
+    compared = trial.variant.name != FULL and FULL in trial.benchmark.variants
+    full = trial.read("predictions", variant=FULL) if compared else None
+    scores = score(rules_of(trial.benchmark.kind), questions, own, full)
+    rows = trial.keys(as_rows(scores))
+    return Result(
+        tables={"scores": rows},
+        figures={"questions": len(questions), "figures": len(scores)},
+        pages={"scores": markdown(scores)},
+        pictures={"intervals and rounds": plot([(trial.variant.name, scores)])},
+    )
+
+
+def verify(trial: Trial, result: Result) -> Iterator[Finding]:
+    """Whether every question was scored or is told of."""
+    asked = trial.read("predictions", variant=trial.variant.name)
+    wanted = len(questions_of(trial.benchmark)) * trial.benchmark.runs
+    yield Finding(
+        "every_question",
+        asked.height == wanted,
+        f"{asked.height} predictions for {wanted} runs of questions",
+    )
+    rows = result.tables["scores"].filter(pl.col("low").is_not_null())
+    yield Finding(
+        "intervals",
+        bool((rows["low"] <= rows["value"] + 1e-9).all())
+        and bool((rows["value"] <= rows["high"] + 1e-9).all()),
+        "a figure lies outside its own interval",
+    )
+
+
+def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
+    """What of the benchmark's entry decides its scores."""
+    return {
+        "kind": benchmark.kind,
+        "questions": benchmark.questions.digest,
+        "limit": benchmark.limit,
+        "runs": benchmark.runs,
+    }
+
+
+STAGE = Stage(
+    asset="scores",
+    partition="benchmark",
+    implementation="1",
+    run=run,
+    description=(
+        "Accuracy and evidence access of a benchmark and variant with 95 % bootstrap intervals "
+        "over questions, by type and by round, beside the units received; differences to the full "
+        "system are paired (paper section 4, appendix D)."
+    ),
+    group="evaluation",
+    kinds=("polars", "deltalake"),
+    reads=("predictions",),
+    sources=sources,
+    checks={
+        "every_question": "Every question of the file has its predictions.",
+        "intervals": "Every figure lies within its interval.",
+    },
+    verify=verify,
+)

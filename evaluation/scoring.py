@@ -1,0 +1,239 @@
+"""What predictions are worth: every figure with its interval, its questions, and its anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evaluation.anchors import GEB, anchors
+from evaluation.benchmarks import egolifeqa
+from evaluation.benchmarks.catalogue import Rules
+from evaluation.benchmarks.question import Question
+from evaluation.bootstrap import one_sample, paired
+
+ACCURACY, DIFFERENCE = "accuracy", "minus full"
+HIT, COVERAGE = "evidence hit", "complete coverage"
+JUDGE = "judge"
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One figure over one slice of the questions."""
+
+    metric: str
+    slice: str
+    value: float | None
+    """None where it could not be measured; ``note`` says why."""
+    n: int
+    low: float | None = None
+    high: float | None = None
+    anchor: float | None = None
+    note: str = ""
+
+
+def score(
+    rules: Rules,
+    questions: Sequence[Question],
+    predictions: pl.DataFrame,
+    full: pl.DataFrame | None = None,
+) -> list[Score]:
+    """All figures of one benchmark and variant.
+
+    ``predictions`` and ``full``, those of the full system to compare with, are rows of table
+    ``predictions`` for these questions. A question's value is the mean over its runs. A run whose
+    model call failed has no value: its question is left out of what it cannot tell, and the note
+    says how many; a question outside its recording counts as wrong.
+    """
+    masks = rules.masks(questions)
+    own = _Answers.of(rules, questions, predictions)
+    base = None if full is None else _Answers.of(rules, questions, full)
+    found = [*_graded(rules, questions, masks, own, base), *_evidence(rules, masks, own, base)]
+    return [_beside_anchor(rules, one) for one in found]
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """Values by question [N], in the questions' order; NaN where there is none."""
+
+    correct: Values
+    """Mean over the runs; NaN without choices or accepted wordings, or where a call failed."""
+    gradeable: NDArray[np.bool_]
+    """Whether the rules alone can tell right from wrong."""
+    letters: list[list[str]]
+    """The letters chosen, by question and run."""
+    hit: Values
+    """Whether the evidence was reached; NaN without a window."""
+    curve: Values
+    """The same after each round: [N, rounds]."""
+    units: Values
+    received: Values
+    searches: Values
+    failed: int
+    outside: int
+
+    @classmethod
+    def of(cls, rules: Rules, questions: Sequence[Question], rows: pl.DataFrame) -> _Answers:
+        by_question: dict[str, list[dict[str, Any]]] = {one.id: [] for one in questions}
+        for row in rows.sort("place", "run").iter_rows(named=True):
+            by_question[str(row["question"])].append(row)
+        rounds = max([1, *rows["rounds"].to_list()])
+        hits = np.full((len(questions), rounds), np.nan)
+        correct = np.full(len(questions), np.nan)
+        gradeable = np.zeros(len(questions), dtype=bool)
+        amounts = np.full((3, len(questions)), np.nan)
+        for place, question in enumerate(questions):
+            own = by_question[question.id]
+            gradeable[place] = rules.correct(question, "", None) is not None
+            if own and all(row["status"] != "failed" for row in own) and gradeable[place]:
+                correct[place] = np.mean([bool(row["correct"]) for row in own])
+            asked = [row for row in own if row["status"] != "outside"]
+            if any(row["windows"] for row in asked):
+                curves = [_curve(row, rounds, complete=rules.complete) for row in asked]
+                hits[place] = np.mean(curves, axis=0)
+            if asked:
+                amounts[:, place] = [
+                    np.mean([len(row["units"]) for row in asked]),
+                    np.mean([row["received_s"] for row in asked]),
+                    np.mean([row["rounds"] for row in asked]),
+                ]
+        status = rows["status"]
+        return cls(
+            correct,
+            gradeable,
+            [[str(row["choice"]) for row in by_question[one.id]] for one in questions],
+            hits[:, -1],
+            hits,
+            units=amounts[0],
+            received=amounts[1],
+            searches=amounts[2],
+            failed=int((status == "failed").sum()),
+            outside=rows.filter(status == "outside")["question"].n_unique(),
+        )
+
+
+def _curve(row: dict[str, Any], rounds: int, *, complete: bool) -> Values:
+    """Whether the evidence was reached after each round; one that stopped keeps its last value."""
+    reached: list[int] = row["reached"] or [0]
+    counts = np.array([*reached, *[reached[-1]] * (rounds - len(reached))][:rounds])
+    return (counts >= len(row["windows"]) if complete else counts > 0).astype(np.float64)
+
+
+def _graded(
+    rules: Rules,
+    questions: Sequence[Question],
+    masks: dict[str, NDArray[np.bool_]],
+    own: _Answers,
+    base: _Answers | None,
+) -> Iterator[Score]:
+    notes = [f"{own.failed} runs failed and are left out"] if own.failed else []
+    notes += [f"{own.outside} questions outside the recording, wrong"] if own.outside else []
+    for name, mask in masks.items():
+        within = mask & own.gradeable
+        if within.any():
+            yield _mean(ACCURACY, name, own.correct[within], "; ".join(notes))
+        if base is not None and within.any():
+            yield _difference(ACCURACY, name, own.correct[within], base.correct[within])
+    if not own.gradeable.all():
+        without = int((~own.gradeable).sum())
+        yield Score(JUDGE, "all", None, without, note="no judge is served by this profile")
+    for sensitivity in rules.sensitivity:
+        values = [
+            np.mean(
+                [
+                    egolifeqa.correct(q, letter or None, sensitivity=sensitivity)
+                    for letter in letters
+                ]
+            )
+            for q, letters in zip(questions, own.letters, strict=True)
+            if letters
+        ]
+        yield _mean(ACCURACY, sensitivity, np.array(values), "questions 118, 373 and 395")
+
+
+def _evidence(
+    rules: Rules,
+    masks: dict[str, NDArray[np.bool_]],
+    own: _Answers,
+    base: _Answers | None,
+) -> Iterator[Score]:
+    metric = COVERAGE if rules.complete else HIT
+    windowed = ~np.isnan(own.hit)
+    for name, mask in masks.items():
+        if (mask & windowed).any():
+            yield _mean(metric, name, own.hit[mask & windowed])
+        if base is not None and (mask & windowed).any():
+            yield _difference(metric, name, own.hit[mask & windowed], base.hit[mask & windowed])
+    for number in range(own.curve.shape[1] if windowed.any() else 0):
+        yield _mean(metric, f"after round {number + 1}", own.curve[windowed, number])
+    for what, values in (
+        ("units received", own.units),
+        ("seconds received", own.received),
+        ("searches", own.searches),
+    ):
+        if (~np.isnan(values)).any():
+            yield _mean(what, "all", values[~np.isnan(values)])
+
+
+def _mean(metric: str, slice_: str, values: Values, note: str = "") -> Score:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return Score(metric, slice_, None, 0, note=note or "nothing to measure")
+    low, high = one_sample(known)
+    return Score(metric, slice_, float(known.mean()), len(known), low, high, note=note)
+
+
+def _difference(metric: str, slice_: str, own: Values, base: Values) -> Score:
+    """The paired difference over the questions that both have a value for."""
+    both = ~np.isnan(own) & ~np.isnan(base)
+    if not both.any():
+        return Score(f"{metric} {DIFFERENCE}", slice_, None, 0, note="no question in common")
+    low, high = paired(own[both], base[both])
+    value = float(own[both].mean() - base[both].mean())
+    return Score(f"{metric} {DIFFERENCE}", slice_, value, int(both.sum()), low, high)
+
+
+def _beside_anchor(rules: Rules, found: Score) -> Score:
+    """The figure beside the paper's own for the full system, where the text states one."""
+    published = [
+        one for one in anchors(rules.anchors, found.metric, slice=found.slice) if one.system == GEB
+    ]
+    if not published:
+        return found
+    scale = 100.0 if published[0].unit == "%" else 1.0
+    return replace(found, anchor=published[0].value / scale)
+
+
+def as_rows(scores: Sequence[Score]) -> pl.DataFrame:
+    """The figures as rows of table ``scores``, without its keys."""
+    return pl.DataFrame(
+        [
+            {
+                "metric": one.metric,
+                "slice": one.slice,
+                "value": one.value,
+                "low": one.low,
+                "high": one.high,
+                "n": one.n,
+                "anchor": one.anchor,
+                "note": one.note,
+            }
+            for one in scores
+        ],
+        schema={
+            "metric": pl.String,
+            "slice": pl.String,
+            "value": pl.Float64,
+            "low": pl.Float64,
+            "high": pl.Float64,
+            "n": pl.Int32,
+            "anchor": pl.Float64,
+            "note": pl.String,
+        },
+    )

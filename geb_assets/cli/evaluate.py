@@ -1,0 +1,192 @@
+"""``geb evaluate``: a benchmark put to memories, answered, and scored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table as RichTable
+
+from evaluation.assets.predictions import questions_of
+from evaluation.benchmarks.catalogue import KINDS, Rules, rules_of
+from evaluation.benchmarks.question import Question, survey
+from evaluation.scoring import Score
+from evaluation.tables import show
+from geb_assets.benchmarks import FULL, Benchmark, put
+from geb_assets.building import Ran, build
+from geb_assets.cli.output import Output
+from geb_assets.errors import GebError
+from geb_assets.home import Home
+from geb_assets.reading.memory import Memory
+from geb_assets.reading.variants import variant_of
+from geb_assets.registry import SourceFile
+from geb_assets.reloading import reload_location
+from resources.video import file_digest
+
+DEMO = "demo"
+"""The benchmark that makes its own questions, about recordings of its own."""
+
+
+def evaluate(
+    output: Output,
+    name: str,
+    *,
+    questions: Path | None,
+    kind: str | None,
+    recordings: Sequence[str],
+    variants: Sequence[str],
+    runs: int | None,
+    limit: int | None,
+    parallel: int | None,
+) -> dict[str, Any]:
+    """Registers the benchmark, answers what is not answered yet, and shows the figures."""
+    started = time.monotonic()
+    with output.progress() as progress:
+        home = replace(Home.of_environment(), progress=progress)
+        if name == DEMO and questions is None:
+            from evaluation.demo.benchmark import prepare
+
+            questions, kind, recordings, made = prepare(home, output.say)
+            variants = variants or made
+        benchmark = _registered(
+            home, name, questions, kind, recordings, variants, runs, limit, parallel
+        )
+        asked = questions_of(benchmark)
+        for line in survey(asked, [one.evidence for one in asked]).lines():
+            output.say(line)
+        for recording in benchmark.recordings:
+            Memory.open(home, recording)  # says why where it is stale or not built
+        put(home.path, name, benchmark)
+        reload_location(home)
+        wanted = [f"{name}/{variant}" for variant in variants or benchmark.variants]
+        if FULL in benchmark.variants and f"{name}/{FULL}" not in wanted:
+            wanted.insert(0, f"{name}/{FULL}")
+
+        def tell(ran: Ran) -> None:
+            output.say(f"{ran.asset:<14} {ran.partition:<32} {ran.seconds:7.1f} s")
+
+        built = build(home, recordings=benchmark.recordings, benchmarks=wanted, tell=tell)
+    if built.faults:
+        raise GebError(built.faults[0])
+    scores = {key.partition("/")[2]: scores_of(home, key) for key in wanted}
+    tell_scores(output, scores)
+    return {
+        "benchmark": name,
+        "variant": next(iter(scores)),
+        "questions": len(asked),
+        "scores": [_plain(one) for one in next(iter(scores.values()))],
+        "variants": {variant: [_plain(one) for one in own] for variant, own in scores.items()},
+        "seconds": time.monotonic() - started,
+    }
+
+
+def scores_of(home: Home, key: str) -> list[Score]:
+    """The figures of a benchmark and variant, in the table's order."""
+    benchmark, _, variant = key.partition("/")
+    rows = home.store.read("scores", benchmark=benchmark, variant=variant)
+    columns = ("metric", "slice", "value", "n", "low", "high", "anchor", "note")
+    return [Score(*row) for row in rows.select(columns).iter_rows()]
+
+
+def tell_scores(output: Output, scores: dict[str, list[Score]]) -> None:
+    """A table with a column a variant; the paper's figure beside them where there is one."""
+    keys = list(dict.fromkeys((one.metric, one.slice) for own in scores.values() for one in own))
+    found = {v: {(one.metric, one.slice): one for one in own} for v, own in scores.items()}
+    anchored = any(one.anchor is not None for own in scores.values() for one in own)
+    shown = RichTable("metric", "over", *scores, "n", *(["paper"] if anchored else []), box=None)
+    notes: dict[str, None] = {}
+    for key in keys:
+        own = [found[variant].get(key) for variant in scores]
+        first = next(one for one in own if one is not None)
+        row = [show(one) if one is not None else "" for one in own]
+        paper = "" if first.anchor is None else show(Score(first.metric, "", first.anchor, 0))
+        shown.add_row(*key, *row, str(first.n), *([paper] if anchored else []))
+        notes |= {f"{' '.join(key)}: {one.note}": None for one in own if one and one.note}
+    output.plain.print(shown)
+    for note in notes:
+        output.say(f"note: {note}")
+
+
+def _registered(
+    home: Home,
+    name: str,
+    questions: Path | None,
+    kind: str | None,
+    recordings: Sequence[str],
+    variants: Sequence[str],
+    runs: int | None,
+    limit: int | None,
+    parallel: int | None,
+) -> Benchmark:
+    """The benchmark as it is asked for, over what was registered before."""
+    for variant in variants:
+        variant_of(variant)
+    before = home.benchmarks().benchmarks.get(name)
+    if before is None and questions is None:
+        home.benchmarks().benchmark(name)  # says what there is, and how to add one
+    if questions is None:
+        assert before is not None
+        file, rules = before.questions, rules_of(kind or before.kind)
+    else:
+        file = _file(home, questions)
+        rules = rules_of(kind or (before.kind if before else name if name in KINDS else "own"))
+    given = list(recordings) or (list(before.recordings) if before else [])
+    chosen = given or _recordings(home, rules, Path(file.path))
+    for recording in chosen:
+        home.registry().recording(recording)
+    old = before or Benchmark(kind=rules.kind, questions=file, recordings=tuple(chosen))
+    return old.model_copy(
+        update={
+            "kind": rules.kind,
+            "questions": file,
+            "recordings": tuple(chosen),
+            "variants": tuple(dict.fromkeys((*(old.variants), *variants))),
+            "runs": runs or old.runs,
+            "limit": limit,
+            "parallel": parallel or old.parallel,
+            "reading": old.reading if before else dict(rules.reading),
+        }
+    )
+
+
+def _file(home: Home, path: Path) -> SourceFile:
+    if not path.exists():
+        raise GebError(f"{path} does not exist; download the benchmark and give its path")
+    stat = path.stat()
+    return SourceFile(
+        path=str(path.absolute()),
+        size=stat.st_size,
+        mtime_ns=stat.st_mtime_ns,
+        digest=file_digest(path, home.progress),
+    )
+
+
+def _recordings(home: Home, rules: Rules, path: Path) -> list[str]:
+    """The recordings that the questions name, or the only one there is."""
+    questions: Sequence[Question] = rules.load(path)
+    named = list(dict.fromkeys(one.recording for one in questions if one.recording))
+    if named:
+        return named
+    known = list(home.registry().recordings)
+    if len(known) != 1:
+        raise GebError(
+            f"the questions do not say which recording they are about ({', '.join(known) or 'none'}"
+            " are here); name it with --recording"
+        )
+    return known
+
+
+def _plain(score: Score) -> dict[str, Any]:
+    return {
+        "metric": score.metric,
+        "slice": score.slice,
+        "value": score.value,
+        "low": score.low,
+        "high": score.high,
+        "n": score.n,
+        "anchor": score.anchor,
+        "note": score.note,
+    }

@@ -1,0 +1,242 @@
+"""Benchmarks as assets: what makes them stale, what is refused, and that nothing is asked twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import pytest
+
+from evaluation.assets import predictions
+from geb_assets.adding import set_parameters
+from geb_assets.benchmarks import Benchmark, put
+from geb_assets.errors import GebError
+from geb_assets.forgetting import forget
+from geb_assets.home import Home
+from geb_assets.registry import SourceFile
+from geb_assets.run import Refused, run_partition
+from geb_assets.stages import STAGES
+from resources.video import file_digest
+from tests.homes import up_to_date, versions
+
+BY_NAME = {stage.asset: stage for stage in STAGES}
+ASKED = [
+    {"id": "r/sign", "question": "Where is the stop sign?", "choices": {"A": "wall", "B": "sea"},
+     "answer": "A", "recording": "r", "evidence": [["DAY1 10:00:00", "DAY1 10:00:06"]],
+     "identity": True},
+    {"id": "r/cup", "question": "When was the cup seen?", "answer": "at eleven",
+     "time": ["DAY1 11:00:00", "DAY1 11:00:10"], "recording": "r", "type": "when"},
+    {"id": "s/man", "question": "Who is there?", "choices": {"A": "a cameraman", "B": "a horse"},
+     "answer": "A", "at": "DAY2 09:00:09", "recording": "s"},
+]  # fmt: skip
+
+
+def register(home: Home, asked: list[dict[str, Any]] = ASKED, **options: Any) -> None:
+    path = home.path / "asked.json"
+    path.write_text(json.dumps(asked))
+    file = SourceFile(path=str(path), size=1, mtime_ns=1, digest=file_digest(path))
+    values = {"recordings": ("r", "s"), "variants": ("full", "no_association"), **options}
+    put(home.path, "mine", Benchmark(kind="own", questions=file, **values))
+
+
+def run(home: Home, asset: str, variant: str = "full") -> Any:
+    return run_partition(home, STAGES, BY_NAME[asset], f"mine/{variant}", "run")
+
+
+def stale(home: Home) -> dict[tuple[str, str], str]:
+    return {(s.asset, s.partition): s.why for s in home.planner(STAGES).plan()}
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The questions that are asked, in the order in which they begin."""
+    asked: list[str] = []
+    own = predictions.ask
+
+    def ask(memory: Any, question: str, **options: Any) -> Any:
+        asked.append(question)
+        return own(memory, question, **options)
+
+    monkeypatch.setattr(predictions, "ask", ask)
+    return asked
+
+
+def test_a_reading_parameter_reruns_predictions_and_scores_alone(home: Home) -> None:
+    register(home)
+    assert {asset for asset, _ in stale(home)} == {"predictions", "scores"}
+    assert len(up_to_date(home)) == 4
+    assert stale(home) == {}
+    before = versions(home)
+
+    set_parameters(home, "s", {"reading.damping": 0.5})
+    assert stale(home) == {
+        ("predictions", f"mine/{variant}"): "parameter s.damping 0.85 -> 0.5"
+        for variant in ("full", "no_association")
+    } | {
+        ("scores", f"mine/{variant}"): "predictions will be recomputed"
+        for variant in ("full", "no_association")
+    }
+    assert {asset for asset, _ in up_to_date(home)} <= {"predictions", "scores"}
+    after = versions(home)
+    assert {k: v for k, v in after.items() if k[1].partition("/")[0] != "mine"} == {
+        k: v for k, v in before.items() if k[1].partition("/")[0] != "mine"
+    }
+    rows = home.store.read("predictions", benchmark="mine", variant="full")
+    assert rows["question"].to_list() == ["r/sign", "r/cup", "s/man"]
+    assert set(rows["status"]) == {"ok"}
+    scores = home.store.read("scores", benchmark="mine", variant="no_association")
+    assert {"accuracy", "accuracy minus full", "complete coverage"} <= set(scores["metric"])
+    assert set(scores.filter(scores["slice"] == "needs identity")["n"]) == {1}
+
+
+def test_a_changed_graph_reaches_the_benchmarks_that_read_it(home: Home) -> None:
+    register(home, [ASKED[2]], recordings=("s",), variants=("full",))
+    up_to_date(home)
+    set_parameters(home, "r", {"graph.same_instance": 0.4})
+    assert {asset for asset, _ in stale(home)} == {"graph"}
+    up_to_date(home)
+    set_parameters(home, "s", {"graph.same_instance": 0.4})
+    assert set(stale(home)) == {
+        ("graph", "s"), ("predictions", "mine/full"), ("scores", "mine/full")
+    }  # fmt: skip
+    register(home, [ASKED[2]], recordings=("s",), variants=("full",), runs=2)
+    with pytest.raises(Refused, match=r"memory of s is stale: graph of s .*geb build s"):
+        run(home, "predictions")
+
+
+def test_a_killed_run_goes_on_and_asks_nothing_twice(
+    home: Home, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(home, parallel=1, runs=2)
+
+    def killed(what: str, done: int, total: int) -> None:
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(Home(home.path, killed), "predictions")
+    assert len(counted) == 4
+    outcome = run(home, "predictions")
+    assert len(counted) == 6
+    assert sorted(counted) == sorted([one["question"] for one in ASKED] * 2)
+
+    # Another order, and several at a time, give the same rows.
+    home.ledger.drop("predictions", "mine/full")
+    shutil.rmtree(home.path / "tables" / "predictions")
+    register(home, parallel=3, runs=2)
+    assert run(home, "predictions").entry.versions == outcome.entry.versions
+
+
+def test_failed_calls_alone_are_made_again(
+    home: Home, counted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(home)
+    own = predictions.ask
+
+    def failing(memory: Any, question: str, **options: Any) -> Any:
+        record = own(memory, question, **options)
+        return record.model_copy(update={"error": "no reply", "answer": "", "choice": None})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(predictions, "ask", failing)
+        assert run(home, "predictions").entry.failed == 3
+    run(home, "scores")
+    scores = home.store.read("scores", benchmark="mine", variant="full")
+    accuracy = scores.filter((scores["metric"] == "accuracy") & (scores["slice"] == "all"))
+    assert accuracy["value"].to_list() == [None]
+    assert "3 runs failed" in accuracy["note"][0]
+    counted.clear()
+    assert run(home, "predictions").entry.complete
+    assert len(counted) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ([{**ASKED[0], "recording": "t"}], "r/sign is about 't', which is none of the recordings"),
+        ([{**ASKED[0], "answer": "C"}], "r/sign: gold answer 'C' is none of A, B"),
+        ([ASKED[0], ASKED[0]], "r/sign: 2 questions have this id"),
+        ([{k: v for k, v in ASKED[0].items() if k != "question"}], "r/sign: field 'question' is"),
+        ([{**ASKED[1], "time": None}], "r/cup: has neither 'choices' nor 'accepts' nor 'time'"),
+        ([{**ASKED[0], "kind": "x"}], "r/sign: field 'kind' is not known"),
+        ([{**ASKED[0], "at": "DAY1 09:00:00"}, {**ASKED[2], "at": 0.0}],
+         r"2 of 2 questions cannot be of their recording \(question r/sign: asked outside"),
+    ],
+)  # fmt: skip
+def test_questions_that_cannot_be_are_refused_with_the_reason(
+    home: Home, asked: list[dict[str, Any]], message: str
+) -> None:
+    register(home, asked)
+    with pytest.raises(Refused, match=message):
+        run(home, "predictions")
+
+
+def test_a_truncated_or_changed_file_is_refused(home: Home) -> None:
+    register(home)
+    file = home.path / "asked.json"
+    file.write_text(json.dumps(ASKED) + " ")
+    with pytest.raises(Refused, match="changed since; register it"):
+        run(home, "predictions")
+    text = json.dumps(ASKED)[:-20]
+    file.write_text(text)
+    put(home.path, "mine", home.benchmarks().benchmark("mine").model_copy(
+        update={"questions": SourceFile(path=str(file), size=1, mtime_ns=1,
+                                        digest=file_digest(file))}))  # fmt: skip
+    with pytest.raises(Refused, match="is not whole JSON"):
+        run(home, "predictions")
+
+
+def test_one_question_outside_its_recording_is_wrong_and_counted(home: Home) -> None:
+    register(home, [*ASKED, {**ASKED[2], "id": "early", "at": "DAY1 08:00:00"}])
+    run(home, "predictions")
+    run(home, "scores")
+    rows = home.store.read("predictions", benchmark="mine", variant="full")
+    assert rows["status"].to_list() == ["ok", "ok", "ok", "outside"]
+    assert "asked outside the recording" in rows["error"][3]
+    scores = home.store.read("scores", benchmark="mine", variant="full")
+    accuracy = scores.filter((scores["metric"] == "accuracy") & (scores["slice"] == "all"))
+    assert accuracy["n"][0] == 4
+    assert "1 questions outside the recording, wrong" in accuracy["note"][0]
+
+
+def test_an_empty_memory_is_never_scored(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(home)
+    monkeypatch.setattr(
+        "geb_assets.reading.source.Source._frames",
+        lambda self: {name: frame.clear() for name, frame in plain(self).items()},
+    )
+    with pytest.raises(Refused, match="the memory of r is empty: its graph has no nodes"):
+        run(home, "predictions")
+
+
+def plain(source: Any) -> dict[str, Any]:
+    from geb_assets.reading.rows import COLUMNS
+
+    return {
+        name: source.home.store.read(name, list(columns), recording=source.recording)
+        for name, columns in COLUMNS.items()
+    }
+
+
+def test_a_forgotten_recording_takes_its_answers_along(home: Home) -> None:
+    register(home)
+    up_to_date(home)
+    removed = forget(home, "s")
+    assert removed["predictions"] == 6
+    assert home.store.read("predictions").is_empty()
+    assert home.benchmarks().benchmarks == {}
+    assert stale(home) == {}
+
+
+def test_what_does_not_exist_is_said(home: Home) -> None:
+    register(home)
+    with pytest.raises(GebError, match=r"no benchmark 'other' here .mine.; add it with: geb eval"):
+        home.planner(STAGES).expected(BY_NAME["predictions"], "other/full")
+    with pytest.raises(GebError, match="mine has no variant 'name_keyed'; it has full"):
+        home.planner(STAGES).expected(BY_NAME["predictions"], "mine/name_keyed")
+    with pytest.raises(GebError, match="'asked' cannot name a benchmark"):
+        put(home.path, "asked", home.benchmarks().benchmark("mine"))
+    (home.path / "benchmarks.toml").write_text("[benchmarks.a")
+    with pytest.raises(GebError, match=r"benchmarks\.toml is no valid TOML"):
+        home.benchmarks()
