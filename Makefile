@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_DEV := $(VENV)/.installed-dev
+VENV_VISION := .venv-vision
+STAMP_VISION := $(VENV_VISION)/.installed
 SEED ?= 7
 
-.PHONY: demo test test-slow lint typecheck format docs bench ui setup setup-dev clean
+.PHONY: demo test test-slow test-vision lint typecheck format docs bench ui setup setup-dev clean
 
 setup: $(STAMP)
 setup-dev: $(STAMP_DEV)
@@ -23,6 +25,11 @@ $(STAMP_DEV): pyproject.toml | $(BIN)/uv
 	$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python -e ".[dev]"
 	touch $@ $(STAMP)
 
+$(STAMP_VISION): pyproject.toml | $(BIN)/uv
+	$(BIN)/uv venv --quiet --allow-existing --python $(PYTHON) $(VENV_VISION)
+	$(BIN)/uv pip install --quiet --python $(VENV_VISION)/bin/python -e ".[dev,vision]"
+	touch $@
+
 demo: $(STAMP)
 	$(BIN)/geb demo --seed $(SEED)
 
@@ -34,6 +41,11 @@ test: $(STAMP_DEV)
 
 test-slow: $(STAMP_DEV)
 	$(BIN)/pytest -m slow
+
+# The paper's libraries, 6.7 GB, in an environment of their own.
+test-vision: $(STAMP_VISION)
+	YOLO_CONFIG_DIR=$(VENV_VISION)/ultralytics HF_HUB_OFFLINE=1 \
+		$(VENV_VISION)/bin/pytest -m vision
 
 lint: $(STAMP_DEV)
 	$(BIN)/ruff check .
@@ -54,4 +66,4 @@ bench: $(STAMP_DEV)
 	$(BIN)/python -m evaluation.bench.writing --json
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(VENV_VISION) build dist *.egg-info

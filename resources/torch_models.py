@@ -94,6 +94,7 @@ def pretrained(kind: str, name: str, revision: str, role: str, **options: Any) -
     that are missing would otherwise be drawn at random.
     """
     transformers = vision("transformers")
+    transformers.logging.set_verbosity_error()  # what is wrong with a model is said below
     mend = f"set {role}.model with geb use to a model of the hub or a folder"
     wants_weights = kind.endswith(("Model", "WithProjection"))
     if wants_weights:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,15 @@ import pytest
 from geb_assets.home import Home
 from tests import homes
 from tests.models import fetched
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the extra ``vision`` are skipped, saying so, where it is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        absent = pytest.mark.skip(reason="the extra 'vision' is not installed: make test-vision")
+        for item in items:
+            if item.get_closest_marker("vision"):
+                item.add_marker(absent)
 
 
 @pytest.fixture(autouse=True)

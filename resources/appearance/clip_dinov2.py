@@ -78,7 +78,8 @@ class ClipDino:
     def _split(self) -> int:
         """How many numbers of a row are CLIP's."""
         o = self._options
-        return int(pretrained("CLIPConfig", o.clip, o.clip_revision, "appearance").projection_dim)
+        config = pretrained("CLIPVisionConfig", o.clip, o.clip_revision, "appearance")
+        return int(config.projection_dim)
 
     @cached_property
     def dimension(self) -> int:

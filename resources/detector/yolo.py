@@ -6,6 +6,7 @@ weights, whichever they are.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -79,6 +80,8 @@ class Yolo:
         mend = "set detector.weights with geb use"
         if _is_path(o.weights) and not path.is_file():
             raise GebError(f"detector: there is no weights file {path}; {mend}")
+        # Without being asked it would install packages into this environment.
+        os.environ.setdefault("YOLO_AUTOINSTALL", "false")
         ultralytics = vision("ultralytics")
         self._models.mkdir(parents=True, exist_ok=True)
         kind = ultralytics.YOLOE if path.stem.startswith("yoloe") else ultralytics.YOLO
@@ -101,10 +104,17 @@ class Yolo:
         """See :meth:`resources.detector.Detector.detect`."""
         if not frames:
             return []
-        places = range(len(frames))
-        batch = self._options.batch
+        # Only frames of one size share a batch: ultralytics pads mixed ones, and finds other boxes.
+        of_size: dict[tuple[int, ...], list[int]] = {}
+        for place, frame in enumerate(frames):
+            of_size.setdefault(frame.shape, []).append(place)
+        most = self._options.batch
         return in_batches(
-            [places[begin : begin + batch] for begin in places[::batch]],
+            [
+                places[begin : begin + most]
+                for places in of_size.values()
+                for begin in range(0, len(places), most)
+            ],
             lambda chosen: self._found([frames[place] for place in chosen]),
             role="detector",
             option="batch",
@@ -116,7 +126,7 @@ class Yolo:
             list(frames),
             imgsz=o.image_side,
             device=o.device,
-            half=o.half and o.device != "cpu",
+            quantize=16 if o.half and o.device != "cpu" else None,
             batch=len(frames),
             verbose=False,
             save=False,

@@ -5,6 +5,7 @@ Not ultralytics' tracker: its default is another one, and its thresholds drift b
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -56,6 +57,7 @@ class BoxMot:
     def _tracker(self, fps: float) -> Any:
         """A tracker of its own for every clip: nothing is carried over."""
         boxmot, s = vision("boxmot"), self._settings
+        logging.getLogger("boxmot").setLevel(logging.WARNING)  # it prints every tracker made
         lost = max(1, round(s.buffer_s * fps))
         match self._options.method:
             case "botsort":

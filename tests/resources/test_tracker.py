@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -13,13 +17,40 @@ from geb_assets.errors import GebError
 from resources.detector import Detections
 from resources.tracker import Tracker
 from resources.tracker.botsort import BotSort, BotSortSettings
+from resources.tracker.boxmot import BoxMot, BoxMotOptions
 
 FPS = 5.0
 
 
-@pytest.fixture(params=[BotSort])
+VISION = pytest.mark.vision
+
+
+def boxmot(method: str, **options: Any) -> BoxMot:
+    return BoxMot(BoxMotOptions(method=method, **options), BotSortSettings())  # type: ignore[arg-type]
+
+
+ADAPTERS = {
+    "trackers": BotSort,
+    "boxmot": partial(boxmot, "botsort"),
+    "bytetrack": partial(boxmot, "bytetrack"),
+    "ocsort": partial(boxmot, "ocsort"),
+}
+
+
+def _marked(*names: str) -> list[Any]:
+    return [name if name == "trackers" else pytest.param(name, marks=VISION) for name in names]
+
+
+@pytest.fixture(params=_marked(*ADAPTERS))
 def tracker(request: pytest.FixtureRequest) -> Tracker:
-    made: Tracker = request.param()
+    made: Tracker = ADAPTERS[request.param]()
+    return made
+
+
+@pytest.fixture(params=_marked("trackers", "boxmot"))
+def watching(request: pytest.FixtureRequest) -> Tracker:
+    """A tracker that reads frames, for the camera's motion."""
+    made: Tracker = ADAPTERS[request.param]()
     return made
 
 
@@ -72,9 +103,9 @@ def test_frames_without_detections(tracker: Tracker) -> None:
 
 
 @pytest.mark.parametrize("frames", [4, 6])
-def test_frames_and_detections_must_agree(tracker: Tracker, frames: int) -> None:
+def test_frames_and_detections_must_agree(watching: Tracker, frames: int) -> None:
     with pytest.raises(GebError, match="frames than detections"):
-        tracker.track([found((0, 0, 9, 9))] * 5, scene(frames), FPS)
+        watching.track([found((0, 0, 9, 9))] * 5, scene(frames), FPS)
 
 
 @settings(max_examples=25, deadline=None)
@@ -93,16 +124,54 @@ PAN = [300, 300, 300, 340, 340, 340, 300, 300, 345, 345, 305, 305]
 STANDING = [found((700 - x, 200, 730 - x, 260)) for x in PAN]
 
 
-def test_the_cameras_motion_is_taken_out() -> None:
-    compensated = BotSort().track(STANDING, scene(12, PAN), FPS)
+def test_the_cameras_motion_is_taken_out(watching: Tracker) -> None:
+    compensated = watching.track(STANDING, scene(12, PAN), FPS)
     blind = BotSort(BotSortSettings(compensate_camera=False)).track(STANDING, [], FPS)
     assert {int(n[0]) for n in compensated} == {0}
     assert len({int(n[0]) for n in blind}) > 1
 
 
-def test_small_gray_frames_do_as_well() -> None:
+def test_small_gray_frames_do_as_well(watching: Tracker) -> None:
     small = [
         np.asarray(cv2.resize(cv2.cvtColor(f, cv2.COLOR_BGR2GRAY), (320, 240)), np.uint8)
         for f in scene(12, PAN)
     ]
-    assert {int(n[0]) for n in BotSort().track(STANDING, small, FPS, scale=2.0)} == {0}
+    assert {int(n[0]) for n in watching.track(STANDING, small, FPS, scale=2.0)} == {0}
+
+
+# ---- On BoxMOT ----------------------------------------------------------------------------------
+
+
+@VISION
+@pytest.mark.parametrize("method", ["botsort", "bytetrack", "ocsort"])
+def test_real_detections_keep_their_people(
+    method: str, record_property: pytest.RecordProperty
+) -> None:
+    """TUD-Campus, without its pictures: IDF1 beside that of the embedded tracker."""
+    from evaluation.bench.tracking import measure, read_mot
+
+    data = os.environ.get("GEB_DATA")
+    if not data:
+        pytest.skip("TUD-Campus is read from $GEB_DATA/mot, which is not set")
+    folder = Path(data) / "mot"
+    found = read_mot(folder / "TUD-Campus.det.txt")
+    assert len(found) == 71  # frames count from 1, and the last one is not lost
+    assert all(
+        (rows[:, 3] > rows[:, 1]).all() and (rows[:, 4] > rows[:, 2]).all() for rows in found
+    )
+    figures = measure(boxmot(method, compensate_camera=False), folder)
+    beside = measure(BotSort(BotSortSettings(compensate_camera=False)), folder)
+    record_property("figures", {method: figures, "trackers": beside})
+    print(f"TUD-Campus {method} {figures}; trackers {beside}")
+    assert figures["idf1"] > beside["idf1"] - 0.1
+    assert 8 <= figures["tracks"] <= 40
+
+
+@VISION
+def test_lost_subjects_wait_as_long_as_is_said() -> None:
+    """Two seconds at five frames a second are ten frames, whatever the library counts in."""
+    still = found((100, 100, 200, 200))
+    for gap, same in ((9, True), (12, False)):
+        clip = [still] * 3 + [found()] * gap + [still] * 3
+        numbers = boxmot("botsort", compensate_camera=False).track(clip, [], FPS)
+        assert (numbers[0][0] == numbers[-1][0]) is same, gap
