@@ -94,7 +94,9 @@ def pretrained(kind: str, name: str, revision: str, role: str, **options: Any) -
     that are missing would otherwise be drawn at random.
     """
     transformers = vision("transformers")
-    transformers.logging.set_verbosity_error()  # what is wrong with a model is said below
+    # What is wrong with a model is said below; downloads keep the hub's own progress.
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     mend = f"set {role}.model with geb use to a model of the hub or a folder"
     wants_weights = kind.endswith(("Model", "WithProjection"))
     if wants_weights:

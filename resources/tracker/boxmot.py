@@ -22,6 +22,7 @@ from resources.tracker.botsort import BotSortSettings, motion_frames
 VERSION = "boxmot 25.0.0"
 _LOWEST = 0.1
 """Least confidence of any association."""
+_CLASSES = {"botsort": "BotSort", "bytetrack": "ByteTrack", "ocsort": "OcSort"}
 _BLANK = np.zeros((8, 8, 3), np.uint8)
 
 
@@ -56,13 +57,13 @@ class BoxMot:
 
     def _tracker(self, fps: float) -> Any:
         """A tracker of its own for every clip: nothing is carried over."""
-        boxmot, s = vision("boxmot"), self._settings
-        logging.getLogger("boxmot").setLevel(logging.WARNING)  # it prints every tracker made
+        s, kind = self._settings, getattr(vision("boxmot"), _CLASSES[self._options.method])
+        logging.getLogger("boxmot").setLevel(logging.WARNING)  # it tells of every tracker made
         lost = max(1, round(s.buffer_s * fps))
         match self._options.method:
             case "botsort":
                 # Costs, not scores; a buffer in frames at 30 fps counts frames.
-                return boxmot.BotSort(
+                return kind(
                     track_high_thresh=s.high_confidence,
                     track_low_thresh=_LOWEST,
                     new_track_thresh=s.activation,
@@ -77,7 +78,7 @@ class BoxMot:
                     cmc_method="sof",
                 )
             case "bytetrack":
-                return boxmot.ByteTrack(
+                return kind(
                     min_conf=_LOWEST,
                     track_thresh=s.high_confidence,
                     match_thresh=1 - s.match_iou,
@@ -85,7 +86,7 @@ class BoxMot:
                     frame_rate=30,
                 )
             case "ocsort":
-                return boxmot.OcSort(
+                return kind(
                     min_conf=_LOWEST,
                     det_thresh=s.high_confidence,
                     max_age=lost,

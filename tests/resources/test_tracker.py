@@ -174,4 +174,4 @@ def test_lost_subjects_wait_as_long_as_is_said() -> None:
     for gap, same in ((9, True), (12, False)):
         clip = [still] * 3 + [found()] * gap + [still] * 3
         numbers = boxmot("botsort", compensate_camera=False).track(clip, [], FPS)
-        assert (numbers[0][0] == numbers[-1][0]) is same, gap
+        assert bool(numbers[0][0] == numbers[-1][0]) == same, gap
