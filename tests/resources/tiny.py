@@ -61,9 +61,10 @@ def _yolo(folder: Path) -> Path:
     folder.mkdir(parents=True)
     model = YOLO("yolo26n.yaml", verbose=False)
     model.model.names[3] = "thing 3"
-    for branch in model.model.model[-1].one2one_cv3:
+    head = model.model.model[-1]
+    for branch in (*head.cv3, *head.one2one_cv3):
         # As sure of its boxes as a trained one, so that they are tracked.
-        branch[-1].bias.data += 8
+        branch[-1].bias.data.fill_(0.5)
     model.save(folder / "yolo26n.pt")
     return folder / "yolo26n.pt"
 
