@@ -12,7 +12,9 @@ from resources.identity import ModelIdentity
 Part = str | bytes
 """A text, or a picture as JPEG bytes."""
 
-FailureKind = Literal["down", "key", "model", "limit", "timeout", "server", "reply", "images"]
+FailureKind = Literal[
+    "down", "key", "model", "limit", "timeout", "server", "reply", "images", "budget"
+]
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
+import random
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
+import certifi
 import cv2
 import numpy as np
+import urllib3
 from pydantic import BaseModel, ConfigDict, Field
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from resources.chat import ChatFailure, FailureKind, Message, Part, Reply
+from resources.chat.limiter import Limiter
 from resources.identity import ModelIdentity
 
 PICTURE_SIDE = 768
 """Longest side of a picture that is sent, px (spec 9.42)."""
 PICTURE_QUALITY = 90
 _LONGEST_WAIT_S = 60.0
+_CONNECT_S = 10.0
 
 
 class ChatSettings(BaseModel):
@@ -43,6 +52,12 @@ class ChatSettings(BaseModel):
     """Further tries after a limit, a server's error, a cut, a silence or an unreadable reply."""
     backoff_s: Annotated[float, Field(ge=0)] = 1.0
     """Wait before the first of them, s; doubled each time, unless the endpoint names a wait."""
+    in_flight: Annotated[int, Field(ge=1)] = 32
+    """Most calls at once; fewer while the endpoint limits its callers or keeps silent."""
+    prompt_price: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million prompt tokens, in any currency; None: not known, and no cost is told."""
+    completion_price: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million completion tokens."""
     reply_format: Literal["json_schema", "json_object", "text"] = "json_schema"
     """How a reply in JSON is asked for; `text` leaves it to the prompt."""
     extra: Mapping[str, Any] = Field(default_factory=dict)
@@ -58,27 +73,41 @@ class ChatSettings(BaseModel):
         }
         return cls.model_validate(given)
 
+    def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
+        """What these tokens cost; None where a price is not known."""
+        if self.prompt_price is None or self.completion_price is None:
+            return None
+        return (prompt_tokens * self.prompt_price + completion_tokens * self.completion_price) / 1e6
+
 
 class OpenAICompatible:
-    """Chat over HTTP with the ``openai`` client. Loads and connects at the first reply."""
+    """Chat completions over HTTP. Connects at the first reply; threads share its connections.
+
+    Posts with urllib3: the vendor's client takes 2-4 ms of a processor for each call, more than
+    hundreds of calls a second leave (`python -m evaluation.bench.calls`).
+    """
 
     def __init__(self, settings: ChatSettings) -> None:
         self.settings = settings
+        self.limiter = Limiter(settings.in_flight)
 
     @property
     def identity(self) -> ModelIdentity:
         return ModelIdentity(self.settings.model, self.settings.base_url, "")
 
     @cached_property
-    def _client(self) -> Any:
-        from openai import OpenAI
-
-        return OpenAI(
-            base_url=self.settings.base_url,
-            api_key=os.environ.get(self.settings.key_variable) or "none",
-            timeout=self.settings.timeout_s,
-            max_retries=0,  # reply() retries, so that one rule holds for every failure
-        )
+    def _pool(self) -> urllib3.PoolManager:
+        url = urlsplit(self.settings.base_url)
+        proxy = getproxies().get(url.scheme)
+        options: dict[str, Any] = {
+            "maxsize": self.settings.in_flight,
+            "retries": False,  # reply() retries, so that one rule holds for every failure
+            "timeout": urllib3.Timeout(connect=_CONNECT_S, read=self.settings.timeout_s),
+            "ca_certs": certifi.where(),
+        }
+        if proxy and not proxy_bypass(url.hostname or ""):
+            return urllib3.ProxyManager(proxy, **options)
+        return urllib3.PoolManager(**options)
 
     def reply(
         self,
@@ -88,23 +117,63 @@ class OpenAICompatible:
         max_tokens: int | None = None,
     ) -> Reply:
         """See :meth:`resources.chat.Chat.reply`."""
-        request = self._request(messages, schema, max_tokens)
+        body = json.dumps(self._request(messages, schema, max_tokens)).encode()
         pictures = any(isinstance(part, bytes) for message in messages for part in message.parts)
         for attempt in range(self.settings.retries + 1):
-            try:
-                return _read(self._client.chat.completions.create(**request))
-            except Exception as error:
-                failure, wait = self._failure(error, pictures)
-                if failure is None:
-                    raise
-                if not (failure.passing or failure.kind == "down"):
-                    raise failure from error
-                if attempt == self.settings.retries:
-                    raise failure from error
+            with self.limiter.place() as number:
+                try:
+                    reply = _read(self._send("POST", "chat/completions", body))
+                    self.limiter.succeeded()
+                    return reply
+                except Exception as error:
+                    failure, wait = self._failure(error, pictures)
+                    if failure is None:
+                        raise
+                    if failure.kind in ("limit", "timeout"):
+                        self.limiter.pushed_back(number)
+                    if not (failure.passing or failure.kind == "down"):
+                        raise failure from error
+                    if attempt == self.settings.retries:
+                        raise failure from error
             if wait is None:
-                wait = self.settings.backoff_s * 2**attempt
+                # Jitter: calls that were refused together do not come back together.
+                wait = self.settings.backoff_s * 2**attempt * random.uniform(0.5, 1.0)
             time.sleep(min(wait, _LONGEST_WAIT_S))
         raise AssertionError("unreachable")
+
+    def check(self) -> None:
+        """Raises ChatFailure where the endpoint lists its models and the wanted one is not there.
+
+        An endpoint may answer with whatever it has loaded, whatever name it is asked for.
+        """
+        try:
+            listed = json.loads(self._send("GET", "models"))
+            names = sorted(str(one["id"]) for one in listed["data"])
+        except (_Refused, urllib3.exceptions.HTTPError) as error:
+            failure, _ = self._failure(error, False)
+            if failure is not None and failure.kind in ("key", "down"):
+                raise failure from error
+            return  # it keeps no list, or is busy: the first call will tell
+        except (KeyError, TypeError, ValueError):
+            return
+        if names and self.settings.model not in names:
+            raise ChatFailure(
+                "model",
+                f"chat endpoint {self.settings.base_url} serves {', '.join(names[:4])}, not "
+                f"'{self.settings.model}'; set chat.model or start that model",
+            )
+
+    def _send(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """The body of a good answer. Raises _Refused for any other, urllib3's errors for none."""
+        key = os.environ.get(self.settings.key_variable)
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        if key:
+            headers["authorization"] = f"Bearer {key}"
+        url = f"{self.settings.base_url.rstrip('/')}/{path}"
+        answer = self._pool.request(method, url, body=body, headers=headers)
+        if answer.status != 200:
+            raise _Refused(answer.status, _said(answer.data), answer.headers)
+        return answer.data
 
     def _request(
         self,
@@ -124,8 +193,7 @@ class OpenAICompatible:
             request["presence_penalty"] = asked.presence_penalty
         if asked.seed is not None:
             request["seed"] = asked.seed
-        if asked.extra:
-            request["extra_body"] = dict(asked.extra)
+        request.update(asked.extra)
         if schema is not None and asked.reply_format == "json_schema":
             request["response_format"] = {
                 "type": "json_schema",
@@ -137,22 +205,19 @@ class OpenAICompatible:
 
     def _failure(self, error: Exception, pictures: bool) -> tuple[ChatFailure | None, float | None]:
         """The plain line for an error, and the wait that the endpoint asked for, s."""
-        import openai
-
         at, model = self.settings.base_url, self.settings.model
 
         def line(kind: FailureKind, text: str) -> ChatFailure:
             return ChatFailure(kind, f"chat endpoint {at} {text}")
 
-        if isinstance(error, openai.APITimeoutError):
+        if isinstance(error, ReadTimeoutError):
             return line(
                 "timeout",
                 f"kept silent for {self.settings.timeout_s:g} s; raise chat.timeout_s or look "
                 "after the endpoint",
             ), None
-        if isinstance(error, openai.APIStatusError):
-            said = " ".join(str(error.message).split())[:200]
-            code = error.status_code
+        if isinstance(error, _Refused):
+            code, said = error.status, error.said
             if code in (401, 403):
                 return line(
                     "key", f"refused the key; set the variable {self.settings.key_variable} that "
@@ -166,11 +231,11 @@ class OpenAICompatible:
             if code == 429:
                 return line(
                     "limit", f"limits its callers; wait, or raise chat.retries (429: {said})"
-                ), _asked_wait(error.response.headers)
+                ), _asked_wait(error.headers)
             if code in (408, 409) or code >= 500:
                 return line(
                     "server", f"failed; look after it, or raise chat.retries ({code}: {said})"
-                ), _asked_wait(error.response.headers)
+                ), _asked_wait(error.headers)
             if pictures:
                 return line(
                     "images", f"refused a question with pictures; choose a chat.model that reads "
@@ -180,14 +245,11 @@ class OpenAICompatible:
                 "model", f"refused the request; check chat.model, chat.reply_format and "
                 f"chat.extra ({code}: {said})"
             ), None  # fmt: skip
-        if isinstance(error, openai.APIConnectionError):
-            cut = error.__cause__ is not None and "Connect" not in type(error.__cause__).__name__
-            if cut:
-                return line(
-                    "server", "cut the connection; look after it, or raise chat.retries"
-                ), None
+        if isinstance(error, ProtocolError):
+            return line("server", "cut the connection; look after it, or raise chat.retries"), None
+        if isinstance(error, urllib3.exceptions.HTTPError):
             return line("down", "cannot be reached; start it or set chat.base_url"), None
-        if isinstance(error, _Unreadable | openai.APIError | ValueError):
+        if isinstance(error, _Unreadable | ValueError):
             return line(
                 "reply", f"gave a reply that cannot be read ({error or type(error).__name__}); "
                 "check chat.base_url and chat.model"
@@ -199,19 +261,36 @@ class _Unreadable(Exception):
     """A reply without what a chat completion holds."""
 
 
-def _read(completion: Any) -> Reply:
+class _Refused(Exception):
+    """An answer that is no success."""
+
+    def __init__(self, status: int, said: str, headers: Mapping[str, str]) -> None:
+        super().__init__(status, said)
+        self.status, self.said, self.headers = status, said, headers
+
+
+def _said(body: bytes) -> str:
+    """What an endpoint says of its refusal, on one line."""
+    text = body.decode("utf-8", "replace")
     try:
-        text = completion.choices[0].message.content
-    except (AttributeError, IndexError, TypeError):
+        error = json.loads(text)["error"]
+        text = error["message"] if isinstance(error, dict) else str(error)
+    except (ValueError, KeyError, TypeError):
+        pass
+    return " ".join(str(text).split())[:200]
+
+
+def _read(body: bytes) -> Reply:
+    completion = json.loads(body)
+    try:
+        text = completion["choices"][0]["message"]["content"]
+        usage = completion.get("usage") or {}
+        tokens = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+    except (AttributeError, KeyError, IndexError, TypeError):
         raise _Unreadable("no chat completion") from None
     if not isinstance(text, str) or not text.strip():
         raise _Unreadable("an empty message")
-    usage = getattr(completion, "usage", None)
-    return Reply(
-        text,
-        int(getattr(usage, "prompt_tokens", 0) or 0),
-        int(getattr(usage, "completion_tokens", 0) or 0),
-    )
+    return Reply(text, *tokens)
 
 
 def _message(message: Message) -> dict[str, Any]:
