@@ -34,7 +34,7 @@ def examine(home: Home) -> list[Finding]:
     planner = Planner(STAGES, Registry(), profile, {})
     for stage in STAGES:
         for role in stage.roles:
-            roles = Roles(profile, home.models, planner.defaults(stage), stage.roles)
+            roles = Roles(profile, home.models, planner.defaults(stage), stage.roles, home.calls())
             attempt = partial(_role, role, roles)
             findings.append(_try(home, f"role {role}", attempt))
     return findings

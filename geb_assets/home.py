@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -18,6 +18,8 @@ from geb_assets.lineage import Planner
 from geb_assets.registry import Registry
 from geb_assets.stage import Progress, Stage
 from geb_assets.tables import TABLES
+from resources.chat.cache import ReplyCache
+from resources.chat.calls import Budget, Calls
 from resources.frames import FrameCache
 from resources.profiles import Profile, configured
 from resources.store import DeltaStore
@@ -35,6 +37,8 @@ class Home:
 
     path: Path
     progress: Progress = silent
+    budget: Budget = field(default_factory=Budget, compare=False)
+    """What chat models may take, over all that is done with this object."""
 
     @classmethod
     def of_environment(cls) -> Home:
@@ -67,6 +71,10 @@ class Home:
     def inbox(self) -> Path:
         """Watched folder: a video put into ``inbox/RECORDING/`` is added to that recording."""
         return self.path / "inbox"
+
+    def calls(self) -> Calls:
+        """Kept replies of chat models, and this object's budget."""
+        return Calls(ReplyCache(self.cache / "replies.sqlite"), self.budget)
 
     def registry(self) -> Registry:
         return registry.load(self.path)

@@ -149,6 +149,13 @@ class Descriptions(Section):
     """How far the nearest visible frame may lie for the box to be drawn, s (9.8)."""
     touch_iou: Fraction = 0.02
     """IoU from which another box is said to touch the subject."""
+    view: Literal["first_person", "own_frames", "game"] = "first_person"
+    """What a chat model is told of the pictures: a worn camera with narration and dialogue, a
+    worn camera's pictures alone, or a game's stream (appendix F)."""
+    temperature: Annotated[float, Field(ge=0.0)] = 0.2
+    """Sampling temperature of a chat model's description (9.41)."""
+    reply_tokens: Count = 1500
+    """Longest reply of a chat model."""
 
 
 class Embeddings(Section):

@@ -125,7 +125,8 @@ def _compute(
     rows = {
         table.name: conform(table, result.tables[table.name]) for table in tables_of(stage.asset)
     }
-    result = replace(result, tables=rows)
+    figures = {**result.figures, **work.roles.calls.figures()}
+    result = replace(result, tables=rows, figures=figures)
     findings = (*admitted, *stage.verify(work, result))
     if not all(finding.passed for finding in findings):
         raise InvariantBroken(stage, partition, findings)
@@ -236,7 +237,13 @@ def _work(
         recording=planner.registry.recording(name),
         segments=planner.registry.segments(name),
         section=section,
-        roles=Roles(planner.profile, home.models, section, stage.served_by(planner.profile)),
+        roles=Roles(
+            planner.profile,
+            home.models,
+            section,
+            stage.served_by(planner.profile),
+            home.calls(),
+        ),
         store=home.store,
         frames=home.frames(),
         checkpoints=_checkpoints(home, stage, partition, inputs),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from geb_assets.errors import GebError
 from geb_assets.parameters import Descriptions, Detections, Embeddings, Overrides, Section, Tracks
 from resources.appearance.clip_dinov2 import ClipDinoOptions
+from resources.chat.openai_compatible import ChatSettings
 from resources.detector.yolo import YoloOptions
 from resources.embedder.qwen3_text import Qwen3TextOptions
 from resources.embedder.qwen3_vl import Qwen3VLOptions
@@ -26,6 +27,7 @@ from resources.tracker.boxmot import BoxMotOptions
 
 if TYPE_CHECKING:
     from resources.appearance import Appearance
+    from resources.chat.calls import Calls, KeptChat
     from resources.describer import Describer
     from resources.detector import Detector
     from resources.embedder import ClipEmbedder, IdentityEmbedder, TextEmbedder
@@ -50,11 +52,22 @@ class Adapter:
 
 
 @dataclass(frozen=True)
+class Asking:
+    """What serves a role by asking a chat model."""
+
+    chat: str
+    """The role of the chat model that it asks."""
+    make: Callable[[KeptChat, Section], Any]
+    """A chat and the asset's section to an adapter; asks nothing before its first use."""
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True)
 class Profile:
     """Which models serve the roles, and the parameters that belong to them."""
 
     name: str
-    roles: Mapping[str, Adapter]
+    roles: Mapping[str, Adapter | Asking]
     parameters: Overrides = field(default_factory=dict)
     """Defaults of its own: thresholds belong to the embedding they were set on."""
     files: tuple[PackageFile, ...] = ()
@@ -62,8 +75,21 @@ class Profile:
 
     def identity(self, role: str, section: Section) -> ModelIdentity:
         """The model behind a role, without loading it."""
-        identity: ModelIdentity = self.roles[role](Path(), section).identity
+        identity: ModelIdentity = self.adapter(role, Path(), section, nowhere()).identity
         return identity
+
+    def adapter(self, role: str, models: Path, section: Section, calls: Calls) -> Any:
+        """What serves a role; loads nothing and asks nobody before its first use."""
+        serving = self.roles[role]
+        if isinstance(serving, Adapter):
+            return serving(models, section)
+        return serving.make(calls.chat(self.chat_settings(serving.chat), role), section)
+
+    def chat_settings(self, role: str) -> ChatSettings:
+        """How the chat model behind a role is asked."""
+        options = self.roles[role].options
+        assert isinstance(options, ChatSettings)
+        return options.at_environment(f"GEB_{role.upper()}")
 
     def having(self, values: OptionValues) -> Profile:
         """This profile with some of its roles' options replaced.
@@ -87,11 +113,12 @@ class Roles:
     models: Path
     section: Section
     declared: tuple[str, ...]
+    calls: Calls
 
     def _make(self, role: str) -> Any:
         if role not in self.declared:
             raise PermissionError(f"the stage did not declare role {role}")
-        return self.profile.roles[role](self.models, self.section)
+        return self.profile.adapter(role, self.models, self.section, self.calls)
 
     def detector(self) -> Detector:
         return cast("Detector", self._make("detector"))
@@ -218,6 +245,21 @@ def _qwen3_vl_clips(models: Path, section: Section, options: Qwen3VLOptions) -> 
     return Qwen3VLClips(options)
 
 
+def _chat(models: Path, section: Section, options: ChatSettings) -> Any:
+    from resources.chat.openai_compatible import OpenAICompatible
+
+    return OpenAICompatible(options)
+
+
+def _vision_language(chat: KeptChat, section: Section) -> Any:
+    from resources.describer.vision_language import VisionLanguageDescriber
+
+    p = cast(Descriptions, section)
+    return VisionLanguageDescriber(
+        chat, view=p.view, temperature=p.temperature, max_tokens=p.reply_tokens
+    )
+
+
 EMBEDDED = Profile(
     name="embedded",
     roles={
@@ -252,22 +294,60 @@ EMBEDDED = Profile(
     files=EMBEDDED_MODELS,
 )
 
+_NO_THINKING = {"chat_template_kwargs": {"enable_thinking": False}}
+
 PAPER = Profile(
     name="paper",
     roles={
         "detector": Adapter(_yolo, YoloOptions()),
         "tracker": Adapter(_boxmot, BoxMotOptions()),
         "appearance": Adapter(_clip_dinov2, ClipDinoOptions()),
-        "describer": Adapter(_rules),
+        "describer": Asking("chat", _vision_language),
         "identity_embedder": Adapter(_qwen3_vl_identity, Qwen3VLOptions()),
         "text_embedder": Adapter(_qwen3_text, Qwen3TextOptions()),
         "clip_embedder": Adapter(_qwen3_vl_clips, Qwen3VLOptions()),
+        "chat": Adapter(_chat, ChatSettings(model="Qwen/Qwen3.5-35B-A3B", extra=_NO_THINKING)),
+        "text_chat": Adapter(
+            _chat,
+            ChatSettings(
+                base_url="http://127.0.0.1:8001/v1",
+                model="openai/gpt-oss-120b",
+                key_variable="GEB_TEXT_CHAT_KEY",
+            ),
+        ),
     },
 )
 
-HOSTED = replace(PAPER, name="hosted")
+_OPENROUTER = "https://openrouter.ai/api/v1"
+
+HOSTED = replace(
+    PAPER,
+    name="hosted",
+    roles={
+        **PAPER.roles,
+        "chat": Adapter(
+            _chat,
+            ChatSettings(
+                base_url=_OPENROUTER,
+                model="qwen/qwen3.5-flash",
+                extra={"reasoning": {"enabled": False}},
+            ),
+        ),
+        "text_chat": Adapter(
+            _chat, ChatSettings(base_url=_OPENROUTER, model="openai/gpt-oss-120b")
+        ),
+    },
+)
 
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (EMBEDDED, PAPER, HOSTED)}
+
+
+def nowhere() -> Calls:
+    """Calls of chats that are never asked: an identity needs none."""
+    from resources.chat.cache import ReplyCache
+    from resources.chat.calls import Budget, Calls
+
+    return Calls(ReplyCache(Path()), Budget())
 
 
 def profile(name: str) -> Profile:

@@ -314,7 +314,7 @@ def test_what_was_not_declared_cannot_be_read(home: Home) -> None:
         handed.roles.detector()
     assert type(handed.section).__name__ == "Graph"
     with pytest.raises(PermissionError):
-        Roles(EMBEDDED, home.models, handed.section, ("tracker",)).describer()
+        Roles(EMBEDDED, home.models, handed.section, ("tracker",), home.calls()).describer()
 
 
 def test_an_hour_more_is_associated_from_there_and_equals_a_fresh_start(

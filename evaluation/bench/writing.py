@@ -61,7 +61,9 @@ def _sampled(video: Path, fps: float) -> Iterator[Image]:
 def _roles(home: Home, asset: str) -> Roles:
     planner = home.planner(STAGES)
     stage = planner.stages[asset]
-    return Roles(planner.profile, home.models, planner.section(stage, RECORDING), stage.roles)
+    return Roles(
+        planner.profile, home.models, planner.section(stage, RECORDING), stage.roles, home.calls()
+    )
 
 
 def _gray(image: Image) -> NDArray[np.uint8]:

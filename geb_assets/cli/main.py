@@ -308,9 +308,11 @@ def models(output: Output) -> None:
     profile = home.profile()
     planner = Planner(STAGES, Registry(), profile, {})
     roles = {
-        role: str(profile.identity(role, planner.defaults(stage)))
+        role: str(identity)
         for stage in STAGES
-        for role in stage.roles
+        for role, identity in profile.identities(
+            (*stage.roles, *stage.optional_roles), planner.defaults(stage)
+        ).items()
     }
     files: list[dict[str, Any]] = [
         {

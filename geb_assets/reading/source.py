@@ -98,7 +98,8 @@ class Source:
     def _roles(self) -> Roles:
         stage, profile = self.planner.stages["embeddings"], self.planner.profile
         section = self.planner.section(stage, self.recording)
-        return Roles(profile, self.home.models, section, stage.served_by(profile))
+        served = stage.served_by(profile)
+        return Roles(profile, self.home.models, section, served, self.home.calls())
 
     def index(self, variant: Variant, settings: SearchSettings) -> Index:
         """The index of the tables as they are now, written first where there is none."""

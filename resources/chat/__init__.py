@@ -59,8 +59,11 @@ class Chat(Protocol):
         *,
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        temperature: float | None = None,
     ) -> Reply:
         """The model's reply; with a JSON ``schema``, asks for a reply of that form.
+
+        ``max_tokens`` and ``temperature`` stand in for the adapter's own where given.
 
         Raises ChatFailure, whose line names the setting to mend, where no reply is to be had.
         """

@@ -30,6 +30,7 @@ def request_key(
     messages: Sequence[Message],
     schema: Mapping[str, Any] | None,
     max_tokens: int | None,
+    temperature: float | None,
 ) -> str:
     """Digest, in hex, of all that a reply depends on: model, parameters, schema, texts, pictures.
 
@@ -41,6 +42,8 @@ def request_key(
         "max_tokens": max_tokens or settings.max_tokens,
         "schema": schema,
     }
+    if temperature is not None:
+        asked["temperature"] = temperature
     digest.update(json.dumps(asked, sort_keys=True).encode())
     for message in messages:
         digest.update(b"\0" + message.role.encode())

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any
 
 from resources.chat import ChatFailure, Message, Reply
 from resources.chat.cache import ReplyCache, request_key
 from resources.chat.openai_compatible import ChatSettings, OpenAICompatible
 from resources.identity import ModelIdentity
-
-In = TypeVar("In")
-Out = TypeVar("Out")
 
 HOPELESS = 64
 """Calls in a row that may fail for good before the endpoint is taken to be down."""
@@ -113,9 +108,10 @@ class KeptChat:
         *,
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        temperature: float | None = None,
     ) -> Reply:
         """See :meth:`resources.chat.Chat.reply`; a reply that is kept costs nothing."""
-        key = request_key(self.settings, messages, schema, max_tokens)
+        key = request_key(self.settings, messages, schema, max_tokens, temperature)
         kept = self.cache.get(key)
         if kept is not None:
             self.tally.add(kept=1)
@@ -124,7 +120,9 @@ class KeptChat:
             _ = self._checked
         self.budget.begin()
         try:
-            reply = self._chat.reply(messages, schema=schema, max_tokens=max_tokens)
+            reply = self._chat.reply(
+                messages, schema=schema, max_tokens=max_tokens, temperature=temperature
+            )
         except ChatFailure as failure:
             self.tally.add(failed=1)
             raise self._judged(failure) from failure
@@ -142,9 +140,10 @@ class KeptChat:
         *,
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        temperature: float | None = None,
     ) -> None:
         """Drops the kept reply to a request, so that a rerun makes the call again."""
-        self.cache.drop(request_key(self.settings, messages, schema, max_tokens))
+        self.cache.drop(request_key(self.settings, messages, schema, max_tokens, temperature))
 
     @cached_property
     def _checked(self) -> bool:
@@ -160,31 +159,27 @@ class KeptChat:
         return failure
 
 
-def in_flight(
-    function: Callable[[In], Out], items: Iterable[In], most: int
-) -> Iterator[tuple[In, Out]]:
-    """Each item with what the function made of it, as they come, with at most ``most`` at once.
+@dataclass
+class Calls:
+    """Where the chats of one home keep their replies, and the budget that they share."""
 
-    Items are taken only as there is room for them, so that memory does not grow with their number.
-    Where a call raises, what is in flight ends first (its replies are kept), then it is raised.
-    """
-    source = iter(items)
-    with ThreadPoolExecutor(most, thread_name_prefix="call") as pool:
-        flying: dict[Future[Out], In] = {}
-        done: SimpleQueue[Future[Out]] = SimpleQueue()
-        try:
-            while True:
-                while len(flying) < most:
-                    try:
-                        item = next(source)
-                    except StopIteration:
-                        break
-                    future = pool.submit(function, item)
-                    flying[future] = item
-                    future.add_done_callback(done.put)
-                if not flying:
-                    return
-                future = done.get()
-                yield flying.pop(future), future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    cache: ReplyCache
+    budget: Budget
+    made: list[KeptChat] = field(default_factory=list)
+
+    def chat(self, settings: ChatSettings, purpose: str) -> KeptChat:
+        """A chat for one purpose; what it costs is told by :meth:`figures`."""
+        self.made.append(KeptChat(settings, self.cache, self.budget, purpose=purpose))
+        return self.made[-1]
+
+    def figures(self) -> dict[str, float | int | str]:
+        """Counts and cost of all chats so far, for the asset's metadata; none where none called."""
+        figures: dict[str, float | int | str] = {}
+        for chat in self.made:
+            for name, value in chat.tally.figures(chat.settings).items():
+                figures[name] = round(float(figures.get(name, 0)) + float(value), 4)
+        return (
+            {name: value if name == "cost" else int(value) for name, value in figures.items()}
+            if any(figures.values())
+            else {}
+        )

@@ -17,12 +17,13 @@ import certifi
 import cv2
 import numpy as np
 import urllib3
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from resources.chat import ChatFailure, FailureKind, Message, Part, Reply
 from resources.chat.limiter import Limiter
 from resources.identity import ModelIdentity
+from resources.options import Options
 
 PICTURE_SIDE = 768
 """Longest side of a picture that is sent, px (spec 9.42)."""
@@ -31,10 +32,8 @@ _LONGEST_WAIT_S = 60.0
 _CONNECT_S = 10.0
 
 
-class ChatSettings(BaseModel):
+class ChatSettings(Options):
     """Where the model is and how it is asked. The key itself is never a setting."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     base_url: str = "http://127.0.0.1:8000/v1"
     model: str = "default"
@@ -66,12 +65,16 @@ class ChatSettings(BaseModel):
     @classmethod
     def of_environment(cls) -> ChatSettings:
         """Defaults, with ``GEB_CHAT_URL`` and ``GEB_CHAT_MODEL`` in their places where set."""
+        return cls().at_environment("GEB_CHAT")
+
+    def at_environment(self, prefix: str) -> ChatSettings:
+        """These, with the variables ``PREFIX_URL`` and ``PREFIX_MODEL`` in place where set."""
         given = {
             name: value
-            for name, variable in (("base_url", "GEB_CHAT_URL"), ("model", "GEB_CHAT_MODEL"))
+            for name, variable in (("base_url", f"{prefix}_URL"), ("model", f"{prefix}_MODEL"))
             if (value := os.environ.get(variable))
         }
-        return cls.model_validate(given)
+        return type(self).model_validate({**self.model_dump(), **given})
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float | None:
         """What these tokens cost; None where a price is not known."""
@@ -115,9 +118,10 @@ class OpenAICompatible:
         *,
         schema: Mapping[str, Any] | None = None,
         max_tokens: int | None = None,
+        temperature: float | None = None,
     ) -> Reply:
         """See :meth:`resources.chat.Chat.reply`."""
-        body = json.dumps(self._request(messages, schema, max_tokens)).encode()
+        body = json.dumps(self._request(messages, schema, max_tokens, temperature)).encode()
         pictures = any(isinstance(part, bytes) for message in messages for part in message.parts)
         for attempt in range(self.settings.retries + 1):
             with self.limiter.place() as number:
@@ -180,12 +184,13 @@ class OpenAICompatible:
         messages: Sequence[Message],
         schema: Mapping[str, Any] | None,
         max_tokens: int | None,
+        temperature: float | None,
     ) -> dict[str, Any]:
         asked = self.settings
         request: dict[str, Any] = {
             "model": asked.model,
             "messages": [_message(message) for message in messages],
-            "temperature": asked.temperature,
+            "temperature": asked.temperature if temperature is None else temperature,
             "top_p": asked.top_p,
             "max_tokens": max_tokens or asked.max_tokens,
         }
@@ -308,7 +313,11 @@ def _content(part: Part) -> dict[str, Any]:
 
 def fitted(jpeg: bytes) -> bytes:
     """The picture with a long side of at most 768 px; one that fits is sent as it is stored."""
-    picture = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
+    data = np.frombuffer(jpeg, np.uint8)
+    eighth = cv2.imdecode(data, cv2.IMREAD_REDUCED_GRAYSCALE_8)  # quick, and rounded up
+    if eighth is not None and 8 * max(eighth.shape) <= PICTURE_SIDE:
+        return jpeg
+    picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
     if picture is None:
         raise ValueError("a picture that is no JPEG")
     height, width = picture.shape[:2]

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from geb_assets.errors import GebError
-from resources.chat import ChatFailure, Message, Reply
-from resources.identity import ModelIdentity
+from resources.chat import ChatFailure, Message
+from resources.chat.calls import KeptChat
 
 Form = TypeVar("Form", bound=BaseModel)
-
-
-class KeepsReplies(Protocol):
-    """A chat whose replies are kept until they are forgotten."""
-
-    @property
-    def identity(self) -> ModelIdentity: ...
-    @property
-    def in_flight(self) -> int:
-        """Most calls at once."""
-        ...
-
-    def reply(
-        self, messages: Sequence[Message], *, schema: Any = None, max_tokens: int | None = None
-    ) -> Reply: ...
-
-    def forget(
-        self, messages: Sequence[Message], *, schema: Any = None, max_tokens: int | None = None
-    ) -> None: ...
 
 
 class NoReply(GebError):
@@ -39,11 +20,12 @@ class NoReply(GebError):
 
 
 def structured(
-    chat: KeepsReplies,
+    chat: KeptChat,
     messages: Sequence[Message],
     form: type[Form],
     *,
     max_tokens: int,
+    temperature: float,
     context: Any = None,
 ) -> Form:
     """The reply to a request as an object of ``form``, whose validators see ``context``.
@@ -59,7 +41,9 @@ def structured(
     try:
         for _ in range(2):
             requests.append(list(asked))
-            text = chat.reply(asked, schema=schema, max_tokens=max_tokens).text
+            text = chat.reply(
+                asked, schema=schema, max_tokens=max_tokens, temperature=temperature
+            ).text
             try:
                 return form.model_validate(_object(text), context=context)
             except (ValidationError, ValueError) as error:
@@ -70,7 +54,7 @@ def structured(
             raise
         fault = str(failure)
     for request in requests:
-        chat.forget(request, schema=schema, max_tokens=max_tokens)
+        chat.forget(request, schema=schema, max_tokens=max_tokens, temperature=temperature)
     raise NoReply(fault)
 
 

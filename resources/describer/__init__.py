@@ -47,10 +47,11 @@ class Crop:
 
 @dataclass(frozen=True, eq=False)
 class SceneFrame:
-    """A whole frame at a time, s, with the subject's box (px of ``image``), or None undrawn."""
+    """A whole frame at a time, s, with the subject's box (px of the picture), or None undrawn."""
 
     time_s: float
-    image: Image
+    jpeg: bytes
+    """As stored: most describers never look at it, so it is decoded where it is drawn on."""
     box: NDArray[np.float32] | None
 
 
@@ -96,6 +97,8 @@ class Encounter:
     lines: tuple[Line, ...] = ()
     neighbours: tuple[Neighbour, ...] = ()
     camera: NDArray[np.float32] | None = None
+    wearer: str = ""
+    """Who wears the camera, where it is worn and known."""
 
     @cached_property
     def origin_s(self) -> float:
@@ -191,10 +194,15 @@ class DescriptionFailed(Exception):
 
 
 class Describer(Protocol):
-    """Describes encounters."""
+    """Describes encounters. Safe to share between threads."""
 
     @property
     def identity(self) -> ModelIdentity: ...
+
+    @property
+    def in_flight(self) -> int:
+        """How many encounters are best described at once."""
+        ...
 
     def describe(self, encounter: Encounter) -> Description:
         """The description of one encounter.

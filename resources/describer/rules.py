@@ -74,6 +74,10 @@ class RulesDescriber:
     def identity(self) -> ModelIdentity:
         return ModelIdentity("rules", "1", "")
 
+    @property
+    def in_flight(self) -> int:
+        return 1
+
     def describe(self, encounter: Encounter) -> Description:
         """See :meth:`resources.describer.Describer.describe`."""
         if len(encounter.boxes) == 0:

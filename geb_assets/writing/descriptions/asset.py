@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import polars as pl
@@ -11,6 +11,7 @@ from geb_assets.parameters import Descriptions
 from geb_assets.stage import Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from geb_assets.writing.descriptions.encounters import encounters
+from resources.concurrency import in_flight
 from resources.describer import (
     Describer,
     Description,
@@ -56,6 +57,46 @@ def described(
     }
 
 
+class _Clips:
+    """The rows of each clip; one that is complete is kept on disk at once."""
+
+    def __init__(
+        self, work: Work, before: pl.DataFrame, observations: Mapping[tuple[Any, ...], pl.DataFrame]
+    ) -> None:
+        self._work, self._before, self._observations = work, before, observations
+        self._tables: list[pl.DataFrame] = [TABLES["descriptions"].empty()]
+        self._open: dict[str, tuple[pl.DataFrame, int, list[dict[str, Any]]]] = {}
+        self._total = sum(rows.height for rows in observations.values())
+
+    def begin(self, clip: str) -> pl.DataFrame:
+        """The clip's observations that have no description yet."""
+        if (clip,) not in self._observations:
+            return pl.DataFrame()
+        kept = self._work.checkpoints.get(clip) or {"descriptions": self._before}
+        known = kept["descriptions"].filter((pl.col("clip") == clip) & (pl.col("status") == "ok"))
+        todo = self._observations[clip,].join(known, on="observation", how="anti")
+        if todo.is_empty():
+            self._tables.append(known)
+        else:
+            self._open[clip] = (known, todo.height, [])
+        return todo
+
+    def add(self, clip: str, row: dict[str, Any]) -> None:
+        known, wanted, rows = self._open[clip]
+        rows.append(row)
+        if len(rows) == wanted:
+            made = pl.DataFrame(rows, schema=TABLES["descriptions"].own_schema)
+            self._tables.append(pl.concat([known, self._work.keys(made)]))
+            self._work.checkpoints.put(clip, {"descriptions": self._tables[-1]})
+            del self._open[clip]
+        ready = sum(table.height for table in self._tables)
+        self._work.progress("descriptions", ready, self._total)
+
+    def table(self) -> pl.DataFrame:
+        assert not self._open
+        return pl.concat(self._tables)
+
+
 def run(work: Work) -> Result:
     section = cast(Descriptions, work.section)
     describer = work.roles.describer()
@@ -63,36 +104,30 @@ def run(work: Work) -> Result:
     observations = work.read("observations").partition_by("clip", as_dict=True)
     lines = work.read("lines")
     before = work.previous("descriptions").filter(pl.col("status") == "ok")
-    schema = TABLES["descriptions"].own_schema
-    tables: list[pl.DataFrame] = [TABLES["descriptions"].empty()]
-    for done, clip in enumerate(clips.iter_rows(named=True)):
-        work.progress("descriptions", done, clips.height)
-        name = (clip["clip"],)
-        if name not in observations:
-            continue
-        kept = work.checkpoints.get(clip["clip"]) or {"descriptions": before}
-        known = kept["descriptions"].filter(
-            (pl.col("clip") == clip["clip"]) & (pl.col("status") == "ok")
-        )
-        missing = observations[name].join(known, on="observation", how="anti")
-        rows = [
-            described(identifier, clip["clip"], encounter, describer)
+    done = _Clips(work, before, observations)
+
+    def missing() -> Iterator[tuple[str, str, Encounter]]:
+        for clip in clips.iter_rows(named=True):
+            todo = done.begin(clip["clip"])
+            if todo.is_empty():
+                continue
             for identifier, encounter in encounters(
                 clip,
-                observations[name],
+                observations[clip["clip"],],
                 work.read("crops", clip=clip["clip"]),
                 work.read("frames", clip=clip["clip"]),
                 lines,
                 snap_s=section.scene_snap_s,
                 still_px=section.still_px,
-            )
-            if identifier in missing["observation"]
-        ]
-        made = pl.concat([known, work.keys(pl.DataFrame(rows, schema=schema))])
-        work.checkpoints.put(clip["clip"], {"descriptions": made})
-        tables.append(made)
-    work.progress("descriptions", clips.height, clips.height)
-    table = pl.concat(tables)
+                wearer=work.recording.wearer,
+            ):
+                if identifier in todo["observation"]:
+                    yield identifier, clip["clip"], encounter
+
+    found = in_flight(lambda one: described(*one, describer), missing(), describer.in_flight)
+    for (_, clip, _), row in found:
+        done.add(clip, row)
+    table = done.table()
     failed = table.filter(pl.col("status") == "failed").height
     active = table.filter(~pl.col("action").is_in(["none", ""])).height
     return Result(
@@ -127,6 +162,7 @@ STAGE = Stage(
     ),
     reads=("clips", "frames", "observations", "crops", "lines"),
     roles=("describer",),
+    sources=lambda recording, partition: {"wearer": recording.wearer},
     checks={
         "one_each": "Every observation has exactly one description.",
         "failures_silent": "A failed description has no summary, so it is never indexed.",

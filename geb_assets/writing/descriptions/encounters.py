@@ -24,6 +24,7 @@ def encounters(
     *,
     snap_s: float,
     still_px: float,
+    wearer: str = "",
 ) -> Iterator[tuple[str, Encounter]]:
     """Observation id and encounter of each observation of one clip.
 
@@ -58,6 +59,7 @@ def encounters(
                 camera=(
                     np.zeros((len(times), 2), np.float32) if clip["motion_px"] < still_px else None
                 ),
+                wearer=wearer,
             ),
         )
 
@@ -85,7 +87,7 @@ def _scenes(
     return tuple(
         SceneFrame(
             frame["time_s"],
-            decode_jpeg(frame["jpeg"]),
+            frame["jpeg"],
             None if np.isnan(box[0]) else box * np.float32(frame["width"] / width),
         )
         for frame, box in zip(stored, drawn, strict=True)
