@@ -239,6 +239,10 @@ class Picky:
     def identity(self) -> ModelIdentity:
         return self._rules.identity
 
+    @property
+    def in_flight(self) -> int:
+        return 1
+
     def describe(self, encounter: Encounter) -> Description:
         self._asked.append(encounter.label)
         if encounter.label in self._refused:

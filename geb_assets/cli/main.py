@@ -308,11 +308,9 @@ def models(output: Output) -> None:
     profile = home.profile()
     planner = Planner(STAGES, Registry(), profile, {})
     roles = {
-        role: str(identity)
+        role: str(profile.identity(role, planner.defaults(stage)))
         for stage in STAGES
-        for role, identity in profile.identities(
-            (*stage.roles, *stage.optional_roles), planner.defaults(stage)
-        ).items()
+        for role in stage.served_by(profile)
     }
     files: list[dict[str, Any]] = [
         {

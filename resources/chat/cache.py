@@ -54,6 +54,13 @@ def request_key(
     return digest.hexdigest()
 
 
+def sampling_digest(settings: ChatSettings) -> str:
+    """Digest, in hex, of how a model samples. Temperature and length are the asset's parameters."""
+    named = {"top_p", "presence_penalty", "seed", "extra"}
+    sampling = settings.model_dump(mode="json", include=named)
+    return hashlib.sha256(json.dumps(sampling, sort_keys=True).encode()).hexdigest()
+
+
 class ReplyCache:
     """A SQLite file of replies. Threads share one object, processes the file.
 

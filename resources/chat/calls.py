@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from resources.chat import ChatFailure, Message, Reply
-from resources.chat.cache import ReplyCache, request_key
+from resources.chat.cache import ReplyCache, request_key, sampling_digest
 from resources.chat.openai_compatible import ChatSettings, OpenAICompatible
 from resources.identity import ModelIdentity
 
@@ -94,9 +94,12 @@ class KeptChat:
         self._in_a_row = 0
         self._checking = threading.Lock()
 
-    @property
-    def identity(self) -> ModelIdentity:
-        return self._chat.identity
+    def identity_with(self, prompt: str) -> ModelIdentity:
+        """What an adapter's rows depend on: the model, the words it is asked with (their version)
+        and how it samples; not where it is."""
+        return ModelIdentity(
+            self.settings.model, f"prompt {prompt}", sampling_digest(self.settings)
+        )
 
     @property
     def in_flight(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -58,6 +59,7 @@ def structured(
     raise NoReply(fault)
 
 
+@lru_cache
 def strict_schema(form: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema of a form as strict endpoints want it: every key required, no others."""
     schema = form.model_json_schema()

@@ -63,7 +63,7 @@ class VisionLanguageDescriber:
 
     @property
     def identity(self) -> ModelIdentity:
-        return ModelIdentity(self._chat.identity.name, f"prompt {VERSION}", "")
+        return self._chat.identity_with(VERSION)
 
     @property
     def in_flight(self) -> int:
