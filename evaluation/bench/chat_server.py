@@ -129,7 +129,9 @@ def _refusal(request: Mapping[str, Any], model: str, most_pictures: int) -> tupl
         if message["role"] not in ("system", "user", "assistant"):
             return 400, f"unknown role {message['role']}"
         content = message["content"]
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        parts: list[Any] = (
+            [{"type": "text", "text": content}] if isinstance(content, str) else content
+        )
         for part in parts:
             if part["type"] == "text":
                 if not isinstance(part["text"], str):
