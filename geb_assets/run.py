@@ -277,6 +277,7 @@ def _trial(
             home.models,
             next(iter(sections.values())),
             stage.served_by(planner.profile),
+            home.calls(),
         ),
         store=home.store,
         checkpoints=_checkpoints(home, stage, partition, inputs),

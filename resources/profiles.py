@@ -81,9 +81,9 @@ class Profile:
     def adapter(self, role: str, models: Path, section: Section, calls: Calls) -> Any:
         """What serves a role; loads nothing and asks nobody before its first use."""
         serving = self.roles[role]
-        if isinstance(serving, Adapter):
-            return serving(models, section)
-        return serving.make(calls.chat(self.chat_settings(serving.chat), role), section)
+        if isinstance(serving, Asking):
+            return serving.make(calls.chat(self.chat_settings(serving.chat), role), section)
+        return serving(models, section)
 
     def chat_settings(self, role: str) -> ChatSettings:
         """How the chat model behind a role is asked."""

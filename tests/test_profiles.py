@@ -45,6 +45,7 @@ def test_the_switch_names_what_it_makes_stale_and_nothing_else(home: Home) -> No
         "detections",
         "tracks",
         "observations",
+        "descriptions",
         "embeddings",
         "entities",
         "episodes",
