@@ -30,8 +30,9 @@ from geb_assets.reading.lexical import LexicalIndex, build_lexical
 from geb_assets.reading.nodes import NodeIndex, build_nodes, place_nodes
 from geb_assets.reading.rows import Frames
 from geb_assets.reading.settings import SearchSettings
+from geb_assets.reading.timeline import Timeline, build_timeline
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever the same rows give other arrays."""
 
 _FACTS = "index.json"
@@ -50,6 +51,7 @@ class Index:
     lexical: LexicalIndex
     text: DenseIndex | None
     visual: DenseIndex | None
+    timeline: Timeline
 
     @classmethod
     def build(
@@ -138,6 +140,7 @@ class Index:
             ),
             dense.get("text"),
             dense.get("visual"),
+            Timeline(**groups["timeline"]),
         )
 
 
@@ -171,5 +174,8 @@ def _build(
     groups["nodes"] = build_nodes(placed, docs, text_places, frames)
     groups["entities"] = build_entities(placed, frames)
     groups["adjacency"] = build_adjacency(placed, frames["graph_edges"])
+    groups["timeline"] = build_timeline(
+        groups["nodes"], groups.get("text"), lambda array, *of: allocate(f"timeline.{array}", *of)
+    )
     groups["lexical"] = build_lexical(docs, settings.tokens)
     return groups, codes

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from geb_assets.reading.packed import PackedStrings
 from geb_assets.reading.settings import Tokens
+from geb_assets.reading.words import WORD, content_stem
 
-_PATTERNS: Mapping[Tokens, str] = {"unicode": r"\w+", "whitespace": r"\S+"}
+_PATTERNS: Mapping[Tokens, str] = {"unicode": r"\w+", "whitespace": r"\S+", "stems": WORD}
 _SNAPSHOT = 1 << 18
 """Postings between two stored document counts of all terms."""
 
@@ -28,7 +29,18 @@ Arrays = Mapping[str, NDArray[Any]]
 
 def words_of(text: pl.Expr, tokens: Tokens) -> pl.Expr:
     """Each text's words in order, lower-cased: lists."""
-    return text.str.to_lowercase().str.extract_all(_PATTERNS[tokens])
+    found = text.str.to_lowercase().str.extract_all(_PATTERNS[tokens])
+    if tokens != "stems":
+        return found
+    return found.map_batches(_stems, return_dtype=pl.List(pl.String))
+
+
+def _stems(lists: pl.Series) -> pl.Series:
+    """The stems of the words that carry meaning; each distinct word is stemmed once."""
+    distinct = lists.explode().drop_nulls().unique().to_list()
+    stems = {word: found for word in distinct if (found := content_stem(word)) is not None}
+    stemmed = pl.element().replace_strict(stems, default=None, return_dtype=pl.String)
+    return lists.list.eval(stemmed.drop_nulls())
 
 
 def build_lexical(docs: pl.DataFrame, tokens: Tokens) -> dict[str, NDArray[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -16,12 +17,14 @@ from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.reading.dense import DenseIndex, VectorRows
 from geb_assets.reading.index import Index
+from geb_assets.reading.matching import Candidates, match_scores
 from geb_assets.reading.rows import VECTORS, Frames, plain_rows, vectors_of
-from geb_assets.reading.seeds import Matches, best, seed_vector
-from geb_assets.reading.selection import CATEGORIES, Ranked, select
+from geb_assets.reading.seeds import Matches, best, highest, seed_vector
+from geb_assets.reading.selection import CATEGORIES, DIGITS, Ranked, select
 from geb_assets.reading.settings import DEFAULT, Budget, SearchSettings
 from geb_assets.reading.source import Source
 from geb_assets.reading.split import split_pagerank
+from geb_assets.reading.times import named_times
 from geb_assets.reading.units import APPEARANCES, CHAINS, Frame, Unit, UnitKind
 from geb_assets.reading.variants import Variant, variant_of
 
@@ -191,57 +194,40 @@ class Memory:
         if not visible:
             return []
         asked = self.encode(query) if isinstance(query, str) else query
-        pagerank = self._propagate(self.seeds(asked, at=at), visible, when)
+        words = self._lexical(asked, when)
+        found = self._matches(asked, words, when)
+        scores = self._propagate(self._seeds(found), visible, when)
+        factor: Callable[[Places], NDArray[np.float64]] = partial(self._factor, asked, when=when)
+        if self.settings.ranking == "match":
+            scores = self._matched(asked, words, found, scores, visible, when)
+            factor = _unchanged
         excluded = set(exclude)
         if limits.back_fill:
             # Their score is spent on nobody: they still route.
-            pagerank[self._places(excluded)] = 0.0
+            scores[self._places(excluded)] = 0.0
         ranked = Ranked(
-            pagerank[:visible],
+            scores[:visible],
             nodes.category[:visible],
             self.index.entities.keys_at(when)[:visible],
             nodes.order[:visible],
         )
-        places, scores = select(ranked, lambda of: self._factor(asked, of, when), limits)
+        places, shown = select(ranked, factor, limits)
         units = [
             self._unit(place, score, when)
-            for place, score in zip(places.tolist(), scores.tolist(), strict=True)
+            for place, score in zip(places.tolist(), shown.tolist(), strict=True)
         ]
         return [unit for unit in units if unit.id not in excluded]
 
     def matches(self, query: str | Query, *, at: float | None = None) -> list[Matches]:
-        """What each channel finds, visible at that time, before it is weighted."""
+        """What each channel finds to start from, visible at that time, before it is weighted."""
         when = np.inf if at is None else float(at)
         asked = self.encode(query) if isinstance(query, str) else query
-        order, settings = self.index.nodes.order, self.settings
-        found: list[Matches] = []
-        if self.index.text is not None and asked.text_vector is not None:
-            rows, cosines = self.index.text.top(asked.text_vector, settings.text_seeds, when)
-            places = self.index.text.place[rows]
-            found.append(best("text", places, cosines, order, settings.text_seeds))
-        docs, scores = self.index.lexical.scores(asked.text, when)
-        if len(scores) and scores.max() > 0:
-            places = self.index.nodes.doc_place[docs]
-            share = scores / scores.max()
-            found.append(best("lexical", places, share, order, settings.lexical_seeds))
-        if self.index.visual is not None and asked.visual_vector is not None:
-            rows, cosines = self.index.visual.top(asked.visual_vector, settings.visual_seeds, when)
-            places = self.index.visual.place[rows]
-            found.append(best("visual", places, cosines, order, settings.visual_seeds))
-        return found
+        found = self._matches(asked, self._lexical(asked, when), when)
+        return [matches.first(self._channel(matches)[0]) for matches in found]
 
     def seeds(self, query: str | Query, *, at: float | None = None) -> NDArray[np.float64]:
         """Seeds by place, float64 [N] at sum 1; zeros where no channel finds anything."""
-        settings = self.settings
-        weights = {
-            "text": settings.text_weight,
-            "lexical": settings.lexical_weight,
-            "visual": settings.visual_weight,
-        }
-        found = self.matches(query, at=at)
-        return seed_vector(
-            ((one, weights[one.channel]) for one in found), len(self.index.nodes.from_s)
-        )
+        return self._seeds(self.matches(query, at=at))
 
     def read_out(
         self, start_s: float, end_s: float, *, at: float | None = None, entities: Collection[str]
@@ -337,6 +323,115 @@ class Memory:
             rows = rows.filter(pl.col("time_s") <= at)
         return [Frame(clip, time_s, jpeg) for time_s, jpeg in rows.iter_rows()]
 
+    def _channel(self, matches: Matches) -> tuple[int, float]:
+        """Most seeds of a channel, and their weight."""
+        settings = self.settings
+        return {
+            "text": (settings.text_seeds, settings.text_weight),
+            "lexical": (settings.lexical_seeds, settings.lexical_weight),
+            "visual": (settings.visual_seeds, settings.visual_weight),
+        }[matches.channel]
+
+    def _seeds(self, found: Sequence[Matches]) -> NDArray[np.float64]:
+        channels = [(matches, *self._channel(matches)) for matches in found]
+        return seed_vector(
+            ((matches.first(count), weight) for matches, count, weight in channels),
+            len(self.index.nodes.from_s),
+        )
+
+    def _lexical(self, query: Query, when: float) -> tuple[Places, NDArray[np.float64]]:
+        """Nodes whose text shares a word with the query, and their BM25 scores."""
+        docs, scores = self.index.lexical.scores(query.text, when)
+        return self.index.nodes.doc_place[docs], scores
+
+    def _matches(
+        self, query: Query, words: tuple[Places, NDArray[np.float64]], when: float
+    ) -> list[Matches]:
+        """What each channel finds: as many as are seeds, or as are scored."""
+        order, settings = self.index.nodes.order, self.settings
+        depth = settings.match.depth if settings.ranking == "match" else 0
+        found: list[Matches] = []
+        if self.index.text is not None and query.text_vector is not None:
+            count = max(settings.text_seeds, depth)
+            rows, cosines = self.index.text.top(query.text_vector, count, when)
+            found.append(best("text", self.index.text.place[rows], cosines, order, count))
+        places, scores = words
+        if len(scores) and scores.max() > 0:
+            count = max(settings.lexical_seeds, depth)
+            found.append(best("lexical", places, scores / scores.max(), order, count))
+        if self.index.visual is not None and query.visual_vector is not None:
+            count = max(settings.visual_seeds, depth)
+            rows, cosines = self.index.visual.top(query.visual_vector, count, when)
+            found.append(best("visual", self.index.visual.place[rows], cosines, order, count))
+        return found
+
+    def _matched(
+        self,
+        query: Query,
+        words: tuple[Places, NDArray[np.float64]],
+        found: Sequence[Matches],
+        pagerank: NDArray[np.float64],
+        visible: int,
+        when: float,
+    ) -> NDArray[np.float64]:
+        """Scores by place, float64 [N], of all that :class:`settings.Match` ranks; else 0."""
+        settings, nodes, timeline = self.settings, self.index.nodes, self.index.timeline
+        shown = timeline.places < visible
+        episodes = timeline.places[shown]
+        seen = self._observed(found, pagerank, visible, settings.match.depth)
+        cosine = np.zeros(len(episodes) + len(seen))
+        if query.text_vector is not None:
+            cosine[: len(episodes)] = timeline.cosines(query.text_vector, when)[shown]
+            cosine[len(episodes) :] = self._cosines(query.text_vector, seen, when)
+        lexical = np.zeros(len(pagerank))
+        lexical[words[0]] = np.maximum(words[1], 0.0)
+        places = np.concatenate([episodes, seen])
+        now = float(nodes.end_s[:visible].max())
+        matched = Candidates(
+            episodes=len(episodes),
+            kind=nodes.category[places],
+            start_s=nodes.start_s[places],
+            end_s=nodes.end_s[places],
+            lexical=lexical[places],
+            cosine=cosine,
+            graph=pagerank[places] * (cosine + 1.0) / 2.0,
+        )
+        scores = np.zeros(len(pagerank))
+        scores[places] = match_scores(
+            matched,
+            settings.match,
+            now=now,
+            named=named_times(query.text, clock=self.clock, at=now),
+        )
+        clips = np.flatnonzero((nodes.category[:visible] == _CLIP) & (nodes.caption[:visible] >= 0))
+        # A clip has no text of its own.
+        scores[clips] = settings.textless * scores[nodes.caption[clips]]
+        return scores
+
+    def _observed(
+        self,
+        found: Sequence[Matches],
+        pagerank: NDArray[np.float64],
+        visible: int,
+        depth: int,
+    ) -> Places:
+        """Observations that a channel or the graph brings near the top, by place."""
+        nodes = self.index.nodes
+        reached = np.flatnonzero(nodes.category[:visible] == _OBSERVATION)
+        near = np.round(pagerank[reached], DIGITS)
+        routed = reached[highest(near, nodes.order[reached], depth)]
+        matched = np.concatenate([np.zeros(0, np.int64), *(one.places for one in found)])
+        return np.union1d(routed, matched[nodes.category[matched] == _OBSERVATION])
+
+    def _cosines(self, vector: Vector, places: Places, when: float) -> NDArray[np.float64]:
+        """Text cosine of these nodes; 0 where no vector is visible."""
+        cosines = np.zeros(len(places))
+        if self.index.text is not None:
+            rows = self.index.nodes.text_row[places]
+            has = (rows >= 0) & (rows < self.index.text.visible(when))
+            cosines[has] = self.index.text.cosines(vector, rows[has])
+        return cosines
+
     def _propagate(
         self, seeds: NDArray[np.float64], visible: int, when: float
     ) -> NDArray[np.float64]:
@@ -398,6 +493,10 @@ class Memory:
         nodes = self.index.nodes
         found = (nodes.ids.find(one, nodes.by_id) for one in sorted(ids))
         return np.array([place for place in found if place is not None], np.int64)
+
+
+def _unchanged(places: Places) -> NDArray[np.float64]:
+    return np.ones(len(places))
 
 
 def _encoded(query: str, encoder: Encoder | None, index: DenseIndex | None) -> Vector | None:

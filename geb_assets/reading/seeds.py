@@ -20,20 +20,28 @@ class Matches:
 
     channel: ChannelName
     places: Places
+    """The best first."""
     values: Real
+
+    def first(self, count: int) -> Matches:
+        return Matches(self.channel, self.places[:count], self.values[:count])
 
 
 def best(
     channel: ChannelName, places: Places, values: Real, order: NDArray[np.int64], count: int
 ) -> Matches:
     """The ``count`` best of some matches above 0; ties by node order (int64 [N], by place)."""
+    chosen = highest(values, order[places], count)
+    return Matches(channel, places[chosen], values[chosen])
+
+
+def highest(values: Real, order: NDArray[np.int64], count: int) -> Places:
+    """Where the ``count`` highest values above 0 stand, the highest first; ties by ``order``."""
     positive = np.flatnonzero(values > 0)
     if len(positive) > count:
         least = np.partition(values[positive], -count)[-count] if count else np.inf
         positive = positive[values[positive] >= least]
-    ranking = np.lexsort((order[places[positive]], -values[positive]))[:count]
-    chosen = positive[ranking]
-    return Matches(channel, places[chosen], values[chosen])
+    return positive[np.lexsort((order[positive], -values[positive]))[:count]]
 
 
 def seed_vector(found: Iterable[tuple[Matches, float]], nodes: int) -> Real:

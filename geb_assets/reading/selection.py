@@ -19,7 +19,7 @@ CATEGORIES = ("observation", "clip", "30sec", "3min", "10min", "1h")
 _OBSERVATION = CATEGORIES.index("observation")
 _CONSIDERED = 512
 """Nodes scored at first, the highest in PageRank."""
-_DIGITS = 12
+DIGITS = 12
 """Scores that agree to this many decimals are ties, which node order settles: rounding in the
 propagation must not."""
 
@@ -70,14 +70,14 @@ def select(ranked: Ranked, factor: Callable[[Places], Real], budget: Budget) -> 
     size = _CONSIDERED
     while True:
         considered, beyond = _highest(ranked.pagerank, candidates, size)
-        scores = np.round(ranked.pagerank[considered] * factor(considered), _DIGITS)
+        scores = np.round(ranked.pagerank[considered] * factor(considered), DIGITS)
         ranking = np.lexsort((ranked.order[considered], -scores))
         considered, scores = considered[ranking], scores[ranking]
         kept = _within(ranked, considered, allowed, budget.per_entity)[: budget.units]
         # A node left out scores at most `beyond`: below that nothing is settled.
         settled = len(considered) == len(candidates) or (
             bool(len(kept))
-            and scores[kept[-1]] > beyond + 10.0**-_DIGITS
+            and scores[kept[-1]] > beyond + 10.0**-DIGITS
             and (len(kept) == budget.units or _full(ranked, considered[kept], allowed))
         )
         if settled:

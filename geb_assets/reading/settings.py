@@ -11,7 +11,8 @@ from geb_assets.section import Section
 
 Quota = Annotated[int, Field(ge=0)] | None
 Weight = Annotated[float, Field(ge=0.0)]
-Tokens = Literal["unicode", "whitespace"]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Tokens = Literal["unicode", "whitespace", "stems"]
 
 
 class _Value(BaseModel):
@@ -42,6 +43,31 @@ MULTIHOP = Budget(units=3, observations=1)
 """The paper's budget on MultiHop-EgoQA."""
 
 
+class Match(_Value):
+    """How nodes are ranked by their own text and time, with the graph beside it.
+
+    Not in the paper. A node scores (1 - c) BM25 + c cosine + g PageRank x cosine, each as a share
+    of the best among nodes of its kind; an episode takes in what its neighbours in time score; and
+    the sum is raised for what was recent, and for what lies in a time that the query names.
+    """
+
+    cosine: Share = 0.4
+    """c: what the text cosine counts; BM25 has the rest."""
+    graph: Weight = 0.3
+    """g: what the graph's score counts beside them."""
+    neighbours: Weight = 0.4
+    """What each of the two episodes of the same scale next in time counts to an episode."""
+    recency: Weight = 1.5
+    """How much more what was just seen counts than what is long past."""
+    recency_h: Annotated[float, Field(gt=0.0)] = 24.0
+    """Hours in which that falls to 1/e of itself."""
+    named_time: Weight = 1.0
+    """How much more a time counts that the query names ("yesterday afternoon")."""
+    depth: Annotated[int, Field(ge=1)] = 64
+    """Observations scored: the best so many of each channel and of the graph. Episodes and clips
+    are scored one and all."""
+
+
 class SearchSettings(_Value):
     """Everything that a search computes with."""
 
@@ -63,11 +89,15 @@ class SearchSettings(_Value):
     textless: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
     """What it is multiplied by where a node has no text vector, as clips have none."""
     tokens: Tokens = "unicode"
-    """Lower-case unicode words, or whatever stands between spaces (parity, 9.28)."""
+    """Lower-case unicode words, whatever stands between spaces (parity, 9.28), or the stems of
+    the words that carry meaning."""
     k1: Annotated[float, Field(ge=0.0)] = 1.5
     b: Annotated[float, Field(ge=0.0, le=1.0)] = 0.75
     epsilon: Annotated[float, Field(ge=0.0)] = 0.25
     """BM25: a term in more than half of the texts counts this much of the mean weight."""
+    ranking: Literal["pagerank", "match"] = "pagerank"
+    """By PageRank x cosine alone, as in the paper, or as ``match`` says."""
+    match: Match = Match()
     budget: Budget = WEEK
 
 
@@ -114,3 +144,4 @@ class Reading(SearchSettings, AskSettings, Section):
 
 
 DEFAULT = SearchSettings()
+"""The paper's search."""

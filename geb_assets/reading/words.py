@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+WORD = r"[^\W_]+(?:['’][^\W_]+)?"
+"""A word: letters and digits, an apostrophe inside."""
+
+_WORD = re.compile(WORD)
 
 _NO_CONTENT = """
     a about above after again all also am an and another any are aren't as at be because been
@@ -70,9 +73,13 @@ def words(text: str) -> list[str]:
 
 def content_words(text: str) -> list[str]:
     """Stems of the words that carry meaning, in order, each once."""
-    found = (
-        stem(word)
-        for word in words(text)
-        if word not in STOP_WORDS and word.removesuffix("'s") not in STOP_WORDS
-    )
-    return list(dict.fromkeys(found))
+    found = (content_stem(word) for word in words(text))
+    return list(dict.fromkeys(one for one in found if one is not None))
+
+
+def content_stem(word: str) -> str | None:
+    """The stem of a lower-case word, or None for one that carries no meaning."""
+    word = word.replace("’", "'")
+    if word in STOP_WORDS or word.removesuffix("'s") in STOP_WORDS:
+        return None
+    return stem(word)

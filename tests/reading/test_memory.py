@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from geb_assets.errors import GebError
 from geb_assets.reading.memory import Memory
-from geb_assets.reading.settings import MULTIHOP, Budget, SearchSettings
+from geb_assets.reading.settings import MULTIHOP, Budget, Match, SearchSettings
 from geb_assets.reading.units import Unit
 from tests.reading.synthetic import WORDS, WordVectors, before, random_tables, sentence
 
@@ -31,15 +31,16 @@ VARIANTS = [
 ]
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=24)
 @given(
     seed=st.integers(0, 2**32 - 1),
     times=st.lists(st.integers(0, 420), min_size=2, max_size=4),
     variant=st.sampled_from(VARIANTS),
-    tokens=st.sampled_from(["unicode", "whitespace"]),
+    tokens=st.sampled_from(["unicode", "whitespace", "stems"]),
+    match=st.sampled_from([None, Match(), Match(depth=3, cosine=0.9, graph=2.0)]),
 )
 def test_a_search_at_a_time_is_a_search_of_what_was_there(
-    seed: int, times: list[int], variant: str | None, tokens: str
+    seed: int, times: list[int], variant: str | None, tokens: str, match: Match | None
 ) -> None:
     rng = np.random.default_rng(seed)
     tables = random_tables(rng, visual=bool(seed % 2))
@@ -47,7 +48,7 @@ def test_a_search_at_a_time_is_a_search_of_what_was_there(
         "encoder": WordVectors(),
         "visual_encoder": WordVectors(16),
         "variant": variant,
-        "settings": SearchSettings(tokens=tokens),
+        "settings": SearchSettings(tokens=tokens, match=match),
     }
     memory = Memory.from_tables(tables, **options)
     # Also exactly the moments at which something becomes visible.

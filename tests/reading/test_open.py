@@ -66,7 +66,9 @@ def test_it_opens_from_the_tables_and_maps_its_index_afterwards(told: Home) -> N
     again = Memory.open(told.path, "talk")
     assert time.perf_counter() - started < 3 and shelf(told) == index
     rows = {name: told.store.read(name, recording="talk") for name in (*COLUMNS, *VECTORS)}
-    in_ram = Memory.from_tables(rows, told.profile().roles["text_embedder"](told.models, None))
+    profile = told.profile()
+    embedder = profile.roles["text_embedder"](told.models, None)
+    in_ram = Memory.from_tables(rows, embedder, settings=profile.search)
     for at in (None, START_S + 100.0, START_S + 333.0):
         units = first.search("who took the red cup", at=at)
         assert units and units == again.search("who took the red cup", at=at)

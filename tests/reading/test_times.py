@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from geb_assets.clock import Clock
-from geb_assets.reading.answerer.times import parse_when
+from geb_assets.reading.times import parse_when
 
 EGO = Clock.parse("egolife")
 AT = EGO.seconds("DAY4 16:00")

@@ -16,10 +16,10 @@ from geb_assets.reading.answerer.passages import (
     support,
     terms,
 )
-from geb_assets.reading.answerer.times import When, parse_when
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.notes import handle
 from geb_assets.reading.question import Question
+from geb_assets.reading.times import When, parse_when
 
 DECIDES = 0.04
 """Lead of the best choice over the next, as a share of all support, from which it is decided."""

@@ -40,6 +40,15 @@ _LENGTH = re.compile(
     re.IGNORECASE,
 )
 _PART = re.compile("|".join(sorted(_PARTS, key=len, reverse=True)), re.IGNORECASE)
+_PLAIN_LENGTH = re.sub(r"\?P<\w+>", "?:", _LENGTH.pattern)
+_AT_PART = rf"(?:\s+(?:at\s+|in\s+the\s+)?(?:{_PART.pattern}))"
+_SPOKEN = re.compile(
+    rf"\b(?:(?:{_PLAIN_LENGTH})(?:\s+(?:and\s+)?(?:{_PLAIN_LENGTH}))*\s+ago"
+    rf"|(?:day|{_PART.pattern})\s+before\s+yesterday{_AT_PART}?"
+    rf"|yesterday{_AT_PART}?|last\s+(?:night|evening)|the\s+other\s+day|just\s+now|tonight"
+    rf"|this\s+(?:{_PART.pattern})|today{_AT_PART}?)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,12 @@ class When:
         """1 inside, falling with the distance in lengths of the stretch outside."""
         off = max(self.start_s - time_s, time_s - self.end_s, 0.0)
         return 1.0 / (1.0 + (2.0 * off / max(self.end_s - self.start_s, 60.0)) ** 2)
+
+
+def named_times(text: str, *, clock: Clock, at: float) -> list[When]:
+    """Every time that a text names relative to the moment ``at``, in the order named."""
+    found = (parse_when(spoken.group(), clock=clock, at=at) for spoken in _SPOKEN.finditer(text))
+    return [when for when in found if when is not None]
 
 
 def parse_when(text: str, *, clock: Clock, at: float) -> When | None:
