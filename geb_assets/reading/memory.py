@@ -386,7 +386,8 @@ class Memory:
         lexical = np.zeros(len(pagerank))
         lexical[words[0]] = np.maximum(words[1], 0.0)
         places = np.concatenate([episodes, seen])
-        now = float(nodes.end_s[:visible].max())
+        # Of what may be returned: an entity's last time can still lie ahead.
+        now = float(nodes.end_s[:visible].max(where=nodes.category[:visible] >= 0, initial=0.0))
         matched = Candidates(
             episodes=len(episodes),
             kind=nodes.category[places],

@@ -18,10 +18,10 @@ from geb_assets.reading.answerer.referent import (
     called,
     moment_shown,
 )
-from geb_assets.reading.answerer.times import parse_when
 from geb_assets.reading.description import Description, day_named, described
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.question import Question
+from geb_assets.reading.times import parse_when
 
 _SEEN = re.compile(r"\b(?:see|saw|seen|spotted)\b", re.IGNORECASE)
 _BECAME = re.compile(r"\b(?:happen\w*|becomes?|became|do|did|done|later)\b", re.IGNORECASE)
