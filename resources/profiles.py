@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from geb_assets.errors import GebError
 from geb_assets.parameters import Descriptions, Detections, Embeddings, Overrides, Section, Tracks
-from geb_assets.reading.settings import MATCHED, SearchSettings
 from resources.appearance.clip_dinov2 import ClipDinoOptions
 from resources.chat.openai_compatible import ChatSettings
 from resources.detector.yolo import YoloOptions
@@ -71,8 +70,6 @@ class Profile:
     roles: Mapping[str, Adapter | Asking]
     parameters: Overrides = field(default_factory=dict)
     """Defaults of its own: thresholds belong to the embedding they were set on."""
-    search: SearchSettings = field(default_factory=SearchSettings)
-    """How a memory is searched where nothing else is said."""
     files: tuple[PackageFile, ...] = ()
     """Model files that it needs."""
 
@@ -293,8 +290,9 @@ EMBEDDED = Profile(
         },
         "embeddings": {"picture_weight": 1.0},
         "association": {"theta_cons": 0.45, "theta_match": 0.62},
+        # Seeds and walk alone find less with a small text model (docs/decisions.md).
+        "reading": {"tokens": "stems", "ranking": "match"},
     },
-    search=MATCHED,
     files=EMBEDDED_MODELS,
 )
 

@@ -48,7 +48,11 @@ def test_a_search_at_a_time_is_a_search_of_what_was_there(
         "encoder": WordVectors(),
         "visual_encoder": WordVectors(16),
         "variant": variant,
-        "settings": SearchSettings(tokens=tokens, match=match),
+        "settings": SearchSettings(
+            tokens=tokens,
+            ranking="pagerank" if match is None else "match",
+            match=match or Match(),
+        ),
     }
     memory = Memory.from_tables(tables, **options)
     # Also exactly the moments at which something becomes visible.

@@ -68,7 +68,9 @@ def test_it_opens_from_the_tables_and_maps_its_index_afterwards(told: Home) -> N
     rows = {name: told.store.read(name, recording="talk") for name in (*COLUMNS, *VECTORS)}
     profile = told.profile()
     embedder = profile.roles["text_embedder"](told.models, None)
-    in_ram = Memory.from_tables(rows, embedder, settings=profile.search)
+    in_ram = Memory.from_tables(
+        rows, embedder, settings=SearchSettings(**profile.parameters["reading"])
+    )
     for at in (None, START_S + 100.0, START_S + 333.0):
         units = first.search("who took the red cup", at=at)
         assert units and units == again.search("who took the red cup", at=at)
