@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evaluation.scoring import Score
-from evaluation.tables import plot, show
+from evaluation.tables import named, plot, show
 from geb_assets.reading.record import Record
 from geb_assets.reading.units import Unit
 
@@ -66,7 +66,7 @@ def _figures(scores: Mapping[str, Sequence[Score]]) -> str:
         cells = "".join(f"<td>{escape(show(one)) if one else ''}</td>" for one in own)
         paper = "" if first.anchor is None else show(Score(first.metric, "", first.anchor, 0))
         lines.append(
-            f"<tr><td>{escape(key[0])}</td><td>{escape(key[1])}</td>{cells}<td>{first.n}</td>"
+            f"<tr><td>{escape(named(first))}</td><td>{escape(key[1])}</td>{cells}<td>{first.n}</td>"
             f"<td>{paper}</td></tr>"
         )
     notes = dict.fromkeys(

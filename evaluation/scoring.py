@@ -19,6 +19,7 @@ from evaluation.bootstrap import one_sample, paired
 ACCURACY, DIFFERENCE = "accuracy", "minus full"
 HIT, COVERAGE = "evidence hit", "complete coverage"
 JUDGE = "judge"
+UNITS = "units received"
 
 Values = NDArray[np.float64]
 
@@ -73,6 +74,7 @@ class _Answers:
     curve: Values
     """The same after each round: [N, rounds]."""
     units: Values
+    """Units received after each round: [N, rounds]."""
     received: Values
     searches: Values
     failed: int
@@ -87,7 +89,8 @@ class _Answers:
         hits = np.full((len(questions), rounds), np.nan)
         correct = np.full(len(questions), np.nan)
         gradeable = np.zeros(len(questions), dtype=bool)
-        amounts = np.full((3, len(questions)), np.nan)
+        amounts = np.full((2, len(questions)), np.nan)
+        units = np.full((len(questions), rounds), np.nan)
         for place, question in enumerate(questions):
             own = by_question[question.id]
             gradeable[place] = rules.correct(question, "", None) is not None
@@ -98,8 +101,8 @@ class _Answers:
                 curves = [_curve(row, rounds, complete=rules.complete) for row in asked]
                 hits[place] = np.mean(curves, axis=0)
             if asked:
+                units[place] = np.mean([_held(row["units_after"], rounds) for row in asked], axis=0)
                 amounts[:, place] = [
-                    np.mean([len(row["units"]) for row in asked]),
                     np.mean([row["received_s"] for row in asked]),
                     np.mean([row["rounds"] for row in asked]),
                 ]
@@ -110,9 +113,9 @@ class _Answers:
             [[str(row["choice"]) for row in by_question[one.id]] for one in questions],
             hits[:, -1],
             hits,
-            units=amounts[0],
-            received=amounts[1],
-            searches=amounts[2],
+            units=units,
+            received=amounts[0],
+            searches=amounts[1],
             failed=int((status == "failed").sum()),
             outside=rows.filter(status == "outside")["question"].n_unique(),
         )
@@ -120,9 +123,14 @@ class _Answers:
 
 def _curve(row: dict[str, Any], rounds: int, *, complete: bool) -> Values:
     """Whether the evidence was reached after each round; one that stopped keeps its last value."""
-    reached: list[int] = row["reached"] or [0]
-    counts = np.array([*reached, *[reached[-1]] * (rounds - len(reached))][:rounds])
+    counts = _held(row["reached"], rounds)
     return (counts >= len(row["windows"]) if complete else counts > 0).astype(np.float64)
+
+
+def _held(values: Sequence[int], rounds: int) -> Values:
+    """Values after each search, the last one kept for the rounds that were not needed."""
+    known = list(values) or [0]
+    return np.array([*known, *[known[-1]] * (rounds - len(known))], np.float64)
 
 
 def _graded(
@@ -172,8 +180,9 @@ def _evidence(
             yield _difference(metric, name, own.hit[mask & windowed], base.hit[mask & windowed])
     for number in range(own.curve.shape[1] if windowed.any() else 0):
         yield _mean(metric, f"after round {number + 1}", own.curve[windowed, number])
+        yield _mean(UNITS, f"after round {number + 1}", own.units[windowed, number])
     for what, values in (
-        ("units received", own.units),
+        (UNITS, own.units[:, -1]),
         ("seconds received", own.received),
         ("searches", own.searches),
     ):

@@ -5,23 +5,36 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-from evaluation.scoring import ACCURACY, COVERAGE, DIFFERENCE, HIT, Score
+from evaluation.scoring import ACCURACY, COVERAGE, DIFFERENCE, HIT, UNITS, Score
 
 Named = tuple[str, Sequence[Score]]
 """A variant and its figures."""
 
 
 def show(score: Score) -> str:
-    """A figure with its interval; fractions as percentages."""
+    """A figure with its interval; fractions in percent, differences in points."""
     if score.value is None:
         return "not measured"
-    scale, unit = (100.0, " %") if is_fraction(score) else (1.0, "")
-    if score.metric.endswith(DIFFERENCE):
-        unit = " points"
-    text = f"{score.value * scale:.1f}{unit}"
+    scale = 100.0 if is_fraction(score) else 1.0
+    sign = "+" if score.metric.endswith(DIFFERENCE) else ""
+    text = f"{score.value * scale:{sign}.1f}"
     if score.low is None or score.high is None:
         return text
-    return f"{text} [{score.low * scale:.1f}, {score.high * scale:.1f}]"
+    return f"{text} [{score.low * scale:{sign}.1f}, {score.high * scale:{sign}.1f}]"
+
+
+def named(score: Score) -> str:
+    """The metric with its unit."""
+    if not is_fraction(score):
+        return score.metric
+    return f"{score.metric}, {'points' if score.metric.endswith(DIFFERENCE) else '%'}"
+
+
+def headline(score: Score) -> bool:
+    """Whether a figure belongs on a screen: everything but evidence and differences by type."""
+    general = score.slice in ("all", "needs identity", "needs no identity")
+    curve = score.slice.startswith("after round") and score.metric != UNITS
+    return score.metric == ACCURACY or general or curve
 
 
 def is_fraction(score: Score) -> bool:
@@ -34,14 +47,14 @@ def markdown(scores: Sequence[Score]) -> str:
     for one in scores:
         paper = "" if one.anchor is None else show(Score(one.metric, "", one.anchor, 0))
         lines.append(
-            f"| {one.metric} | {one.slice} | {show(one)} | {one.n} | {paper} | {one.note} |"
+            f"| {named(one)} | {one.slice} | {show(one)} | {one.n} | {paper} | {one.note} |"
         )
     return "\n".join(lines)
 
 
 def plot(variants: Sequence[Named]) -> bytes:
-    """PNG: accuracy and evidence of each variant as bars with intervals, and evidence against the
-    rounds of search and the units received."""
+    """PNG: accuracy and evidence of each variant as bars with intervals, and evidence against
+    the units received, a point a round."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 3.4), layout="constrained")
@@ -62,14 +75,18 @@ def plot(variants: Sequence[Named]) -> bytes:
             labels = [f"{s.metric}\n{s.slice}" for s in shown]
             bars.set_xticks(range(len(shown)), labels, fontsize=6, rotation=30, ha="right")
         rounds = [s for s in own if s.slice.startswith("after round")]
-        units = next((s.value for s in scores if s.metric == "units received"), None)
-        label = name if units is None else f"{name}: {units:.1f} units"
+        units = {s.slice: s.value or 0.0 for s in scores if s.metric == UNITS}
         curves.plot(
-            range(1, len(rounds) + 1), [100 * (s.value or 0.0) for s in rounds], "o-", label=label
+            [units.get(s.slice, 0.0) for s in rounds],
+            [100 * (s.value or 0.0) for s in rounds],
+            "o-",
+            label=name,
         )
     bars.set(ylabel="%", ylim=(0, 105))
     bars.legend(fontsize=7)
-    curves.set(xlabel="rounds of search", ylabel="evidence reached, %", ylim=(0, 105))
+    curves.set(
+        xlabel="units received after each round", ylabel="evidence reached, %", ylim=(0, 105)
+    )
     curves.legend(fontsize=7)
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=80)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from geb_assets import benchmarks
+from geb_assets import asked, benchmarks
 from geb_assets.home import Home
 from geb_assets.registry import Registry, edit
 from geb_assets.tables import TABLES, tables_of
@@ -62,7 +62,7 @@ def _drop_answers(home: Home, recording: str) -> dict[str, int]:
     their answers quote it. Returns the rows deleted from each table."""
     known = home.benchmarks().benchmarks
     benchmarks.drop(home.path, [n for n, b in known.items() if recording in b.recordings])
-    removed: dict[str, int] = {}
+    removed = {"predictions": asked.forget(home, recording)}
     told = home.store.scan("predictions", recording=recording)
     for benchmark, variant in told.select("benchmark", "variant").unique().collect().iter_rows():
         for table in ("predictions", "scores"):

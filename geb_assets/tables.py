@@ -344,6 +344,7 @@ TABLES: dict[str, Table] = {
                 Column("rounds", INT, "Searches made."),
                 Column("searches", pl.List(TEXT), "Their queries."),
                 Column("units", pl.List(TEXT), "Units received, in the order received."),
+                Column("units_after", pl.List(INT), "Units received after each search."),
                 Column("received_s", REAL,
                        "Time covered by what counts as evidence among them.", "s"),
                 Column("windows", pl.List(pl.List(REAL)), "Start and end of each evidence window.",

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
 
@@ -274,6 +275,7 @@ def _unasked(
         "question": question.id, "place": place, "run": number, "recording": recording,
         "type": question.type, "text": question.question, "at_s": question.at,
         "status": "outside", "error": "", "rounds": 0, "searches": [], "units": [],
+        "units_after": [],
         "received_s": 0.0, "windows": [], "reached": [], "answer": "", "choice": "",
         "gold": question.answer, "correct": rules.correct(question, "", None), "decided": False,
         "confidence": None, "why": "", "prompt_tokens": 0, "completion_tokens": 0,
@@ -299,6 +301,7 @@ def _row(
         "rounds": len(record.searches),
         "searches": [one.query for one in record.searches],
         "units": [unit.id for unit in record.units],
+        "units_after": list(accumulate(len(one.units) for one in record.searches)),
         "received_s": union_seconds(spans),
         "windows": [list(window) for window in windows],
         "reached": after,

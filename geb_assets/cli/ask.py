@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from geb_assets.asked import keep
 from geb_assets.cli.output import Output
 from geb_assets.cli.page import write_page
 from geb_assets.cli.pictures import thumbnails
@@ -45,6 +46,7 @@ def ask(
         answerer=EmbeddedAnswerer(),
         watch=partial(say_round, output),
     )
+    keep(home, record)
     pictures = thumbnails(home, recording, deciding(memory, record))
     show_record(output, memory, record, pictures)
     if page is not None:

@@ -14,7 +14,7 @@ from evaluation.assets.predictions import questions_of
 from evaluation.benchmarks.catalogue import KINDS, Rules, rules_of
 from evaluation.benchmarks.question import Question, survey
 from evaluation.scoring import Score
-from evaluation.tables import show
+from evaluation.tables import headline, named, show
 from geb_assets.benchmarks import FULL, Benchmark, put
 from geb_assets.building import Ran, build
 from geb_assets.cli.output import Output
@@ -92,18 +92,24 @@ def scores_of(home: Home, key: str) -> list[Score]:
 
 
 def tell_scores(output: Output, scores: dict[str, list[Score]]) -> None:
-    """A table with a column a variant; the paper's figure beside them where there is one."""
-    keys = list(dict.fromkeys((one.metric, one.slice) for own in scores.values() for one in own))
+    """The headline figures, a column a variant; the paper's beside them where there is one."""
+    keys = list(
+        dict.fromkeys(
+            (one.metric, one.slice) for own in scores.values() for one in own if headline(one)
+        )
+    )
     found = {v: {(one.metric, one.slice): one for one in own} for v, own in scores.items()}
     anchored = any(one.anchor is not None for own in scores.values() for one in own)
-    shown = RichTable("metric", "over", *scores, "n", *(["paper"] if anchored else []), box=None)
+    shown = RichTable("metric", "over", box=None)
+    for column in (*scores, "n", *(["paper"] if anchored else [])):
+        shown.add_column(column, no_wrap=True)
     notes: dict[str, None] = {}
     for key in keys:
         own = [found[variant].get(key) for variant in scores]
         first = next(one for one in own if one is not None)
         row = [show(one) if one is not None else "" for one in own]
         paper = "" if first.anchor is None else show(Score(first.metric, "", first.anchor, 0))
-        shown.add_row(*key, *row, str(first.n), *([paper] if anchored else []))
+        shown.add_row(named(first), key[1], *row, str(first.n), *([paper] if anchored else []))
         notes |= {f"{' '.join(key)}: {one.note}": None for one in own if one and one.note}
     output.plain.print(shown)
     for note in notes:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from evaluation.assets import predictions
 from geb_assets.adding import set_parameters
+from geb_assets.asked import records
 from geb_assets.benchmarks import Benchmark, put
+from geb_assets.cli import main
 from geb_assets.errors import GebError
 from geb_assets.forgetting import forget
 from geb_assets.home import Home
+from geb_assets.reading.answerer.embedded import EmbeddedAnswerer
+from geb_assets.reading.asking import replay
+from geb_assets.reading.memory import Memory
 from geb_assets.registry import SourceFile
 from geb_assets.run import Refused, run_partition
 from geb_assets.stages import STAGES
@@ -227,6 +234,53 @@ def test_a_forgotten_recording_takes_its_answers_along(home: Home) -> None:
     assert home.store.read("predictions").is_empty()
     assert home.benchmarks().benchmarks == {}
     assert stale(home) == {}
+
+
+def test_questions_of_geb_ask_are_kept_and_replayed(home: Home) -> None:
+    geb = CliRunner().invoke(main, ["ask", "r", "Where is the stop sign?", "--json"])
+    assert geb.exit_code == 0, geb.output
+    CliRunner().invoke(main, ["ask", "s", "Who is there?", "--json"])
+    first, second = records(home)
+    assert (first.recording, second.question) == ("r", "Who is there?")
+    assert stale(home) == {}
+    again = replay(Memory.open(home, "r"), first, answerer=EmbeddedAnswerer())
+    assert again.model_dump(exclude={"seconds"}) == first.model_dump(exclude={"seconds"})
+    forget(home, "r")
+    assert records(home) == [second]
+
+
+def test_geb_evaluate_and_report(home: Home) -> None:
+    file = home.path / "mine.json"
+    file.write_text(json.dumps(ASKED))
+    words = ["evaluate", "mine", "--questions", str(file), "--variant", "no_association"]
+    done = CliRunner().invoke(main, [*words, "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["benchmark"], told["variant"], told["questions"]) == ("mine", "full", 3)
+    assert set(told["variants"]) == {"full", "no_association"}
+    assert {"metric", "slice", "value", "low", "high", "n"} <= set(told["scores"][0])
+    assert home.benchmarks().benchmark("mine").recordings == ("r", "s")
+    assert stale(home) == {}
+
+    paged = CliRunner().invoke(main, ["report", "mine", "--json"])
+    assert paged.exit_code == 0, paged.output
+    page = Path(json.loads(paged.stdout)["pages"]["mine"]).read_text()
+    assert page.count("<section") == 3
+    assert "DAY1 10:00:00 - DAY1 10:00:06" in page
+    assert "data:image/png;base64," in page
+    for question in ASKED:
+        assert question["question"] in page
+
+    for words, message in (
+        (["evaluate", "none"], "no benchmark 'none' here"),
+        (["evaluate", "mine", "--variant", "x"], "no variant 'x'; there are full"),
+        (["evaluate", "mine", "--questions", "absent.json"], "absent.json does not exist"),
+        (["evaluate", "mine", "--kind", "x"], "no rules for 'x'; there are own"),
+        (["report", "none"], "no benchmark 'none' here"),
+    ):
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 1
+        assert message in done.stderr
 
 
 def test_what_does_not_exist_is_said(home: Home) -> None:

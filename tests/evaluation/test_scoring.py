@@ -1,0 +1,127 @@
+"""Scores against a plain reference: means, denominators, curves and paired differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.benchmarks.catalogue import KINDS
+from evaluation.benchmarks.own import OwnQuestion
+from evaluation.bootstrap import paired
+from evaluation.scoring import Score, score
+from evaluation.tables import markdown, plot, show
+from geb_assets.tables import TABLES
+
+OWN = KINDS["own"]
+
+
+def questions(count: int) -> list[OwnQuestion]:
+    return [
+        OwnQuestion(f"q{n}", "?", {"A": "x", "B": "y"}, "A", None, type="ab"[n % 2],
+                    evidence=((0.0, 1.0),) * (n % 3), identity=n % 4 == 0)
+        for n in range(count)
+    ]  # fmt: skip
+
+
+def row(place: int, run: int, **values: Any) -> dict[str, Any]:
+    blank: dict[Any, Any] = {pl.String(): "", pl.Boolean(): False, pl.Float64(): 0.0}
+    base = {
+        name: blank.get(dtype, [] if isinstance(dtype, pl.List) else 0)
+        for name, dtype in TABLES["predictions"].schema.items()
+    }
+    kept = {"question": f"q{place}", "place": place, "run": run, "status": "ok"}
+    return {**base, **kept, **values}
+
+
+def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=TABLES["predictions"].schema)
+
+
+def found(scores: list[Score], metric: str, slice_: str = "all") -> Score:
+    (one,) = [s for s in scores if (s.metric, s.slice) == (metric, slice_)]
+    return one
+
+
+@given(data=st.data(), count=st.integers(1, 9), runs=st.integers(1, 3))
+def test_figures_equal_a_plain_reference(data: st.DataObject, count: int, runs: int) -> None:
+    asked = questions(count)
+    rows = []
+    for place, question in enumerate(asked):
+        for run in range(runs):
+            steps = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=4))
+            reached = np.minimum(np.cumsum(steps), len(question.evidence)).tolist()
+            rows.append(
+                row(place, run, correct=data.draw(st.booleans()), rounds=len(steps),
+                    windows=[list(w) for w in question.evidence], reached=reached,
+                    units_after=np.cumsum(steps).tolist())
+            )  # fmt: skip
+    scores = score(OWN, asked, table(rows))
+    by_question = [[r for r in rows if r["place"] == p] for p in range(count)]
+    accuracy = [np.mean([r["correct"] for r in own]) for own in by_question]
+    assert found(scores, "accuracy").value == pytest.approx(np.mean(accuracy))
+    for kind in {q.type for q in asked}:
+        own = [a for a, q in zip(accuracy, asked, strict=True) if q.type == kind]
+        assert found(scores, "accuracy", kind).value == pytest.approx(np.mean(own))
+        assert found(scores, "accuracy", kind).n == len(own)
+    windowed = [own for own, q in zip(by_question, asked, strict=True) if q.evidence]
+    for number in range(max(r["rounds"] for r in rows)) if windowed else ():
+        after = [
+            np.mean([r["reached"][min(number, r["rounds"] - 1)] >= len(r["windows"]) for r in own])
+            for own in windowed
+        ]
+        curve = found(scores, "complete coverage", f"after round {number + 1}")
+        assert curve.value == pytest.approx(np.mean(after))
+        assert curve.n == len(windowed)
+
+
+def test_what_failed_is_left_out_and_told_and_what_lies_outside_is_wrong() -> None:
+    asked = questions(4)
+    rows = [
+        row(0, 0, correct=True),
+        row(1, 0, status="failed", error="no reply"),
+        row(2, 0, status="outside"),
+        row(3, 0, correct=True),
+    ]
+    accuracy = found(score(OWN, asked, table(rows)), "accuracy")
+    assert (accuracy.value, accuracy.n) == (pytest.approx(2 / 3), 3)
+    assert accuracy.note == (
+        "1 runs failed and are left out; 1 questions outside the recording, wrong"
+    )
+
+
+def test_differences_are_paired_over_the_questions_that_both_answered() -> None:
+    rng = np.random.default_rng(0)
+    asked = questions(30)
+    full, less = rng.random((2, 30)) < np.array([[0.8], [0.5]])
+    rows = {name: table([row(p, 0, correct=bool(v)) for p, v in enumerate(values)])
+            for name, values in (("full", full), ("less", less))}  # fmt: skip
+    scores = score(OWN, asked, rows["less"], rows["full"])
+    difference = found(scores, "accuracy minus full")
+    assert difference.value == pytest.approx(less.mean() - full.mean())
+    assert (difference.low, difference.high) == paired(less.astype(float), full.astype(float))
+    assert "accuracy minus full" not in {one.metric for one in score(OWN, asked, rows["full"])}
+
+
+def test_open_questions_without_a_judge_are_told_of_and_never_zero() -> None:
+    asked = [OwnQuestion("q0", "?", {}, "x", None)]
+    (judge,) = [s for s in score(KINDS["mmlifelong-day"], asked, table([row(0, 0)]))
+                if s.metric == "judge"]  # fmt: skip
+    assert judge.value is None
+    assert judge.note == "no judge is served by this profile"
+    assert show(judge) == "not measured"
+
+
+def test_egolifeqa_stands_beside_the_paper_s_figure_and_its_ambiguous_questions() -> None:
+    asked = [OwnQuestion(name, "?", {"A": "x", "B": "x"}, "A", None) for name in ("1", "118")]
+    rows = table([row(p, 0, question=q.id, correct=True, choice="A") for p, q in enumerate(asked)])
+    scores = score(KINDS["egolifeqa"], asked, rows)
+    assert found(scores, "accuracy").anchor == pytest.approx(0.72)
+    assert found(scores, "accuracy", "ambiguous wrong").value == 0.5
+    assert found(scores, "accuracy", "ambiguous by text").value == 1.0
+    assert "| accuracy, % | all | 100.0 [100.0, 100.0] | 2 | 72.0 |" in markdown(scores)
+    assert plot([("full", scores)]).startswith(b"\x89PNG")
