@@ -18,8 +18,8 @@ from tests.models import fetched
 
 README = Path(__file__).parents[1] / "README.md"
 
-# Servers and the whole set-up have tests of their own; an environment is active already.
-_LEFT_OUT = ("geb ui", "make demo", ". .venv/bin/activate")
+# Servers, benchmarks and the set-up have tests of their own; an environment is active already.
+_LEFT_OUT = ("geb ui", "geb evaluate", "geb report", "make demo", ". .venv/bin/activate")
 
 
 def blocks() -> list[tuple[str, str]]:
