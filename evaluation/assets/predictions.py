@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from evaluation.benchmarks.catalogue import Rules, rules_of
 from evaluation.benchmarks.question import Question, outside
@@ -21,15 +22,17 @@ from geb_assets.benchmarks import Benchmark
 from geb_assets.errors import GebError
 from geb_assets.reading.answerer import Answerer
 from geb_assets.reading.answerer.embedded import EmbeddedAnswerer
-from geb_assets.reading.asking import ask
+from geb_assets.reading.asking import ask, replay
 from geb_assets.reading.controller import Controller
 from geb_assets.reading.controller.embedded import EmbeddedController
 from geb_assets.reading.memory import Memory
 from geb_assets.reading.record import Record
 from geb_assets.reading.rows import COLUMNS, VECTORS
 from geb_assets.reading.settings import Reading
+from geb_assets.reading.variants import variant_of
 from geb_assets.stage import Finding, Result, Stage, Trial
 from geb_assets.tables import TABLES
+from resources.store import DeltaStore
 from resources.video import file_digest
 
 _MOST_OUTSIDE = 0.5
@@ -60,11 +63,11 @@ def questions_of(benchmark: Benchmark) -> list[Question]:
         raise GebError(f"{path} changed since; register it with: geb evaluate --questions {path}")
     questions = list(rules_of(benchmark.kind).load(path))[: benchmark.limit]
     for question in questions:
-        _recording(benchmark, question)
+        recording_of(benchmark, question)
     return questions
 
 
-def _recording(benchmark: Benchmark, question: Question) -> str:
+def recording_of(benchmark: Benchmark, question: Question) -> str:
     """The recording that a question is put to."""
     if question.recording in benchmark.recordings:
         return question.recording
@@ -121,7 +124,7 @@ def _outside(
     """Question id to why it cannot be of its recording, as far as times tell."""
     found: dict[str, str] = {}
     for question in questions:
-        memory = memories[_recording(benchmark, question)]
+        memory = memories[recording_of(benchmark, question)]
         start, end = memory.span
         if outside([question], start, end):
             span = f"{memory.clock.show(start)} to {memory.clock.show(end)}"
@@ -148,17 +151,20 @@ def run(trial: Trial) -> Result:
             if kept is not None:
                 frames.append(kept["predictions"])
             elif question.id in strange:
-                name = _recording(benchmark, question)
+                name = recording_of(benchmark, question)
                 row = _unasked(rules, question, place, number, name)
                 frames.append(_frame({**row, "error": strange[question.id]}))
             else:
                 waiting.append((place, question, number))
 
     def answer(place: int, question: Question, number: int) -> pl.DataFrame:
-        name = _recording(benchmark, question)
+        name = recording_of(benchmark, question)
         controller, answerer = readers(trial, number)
         record = _asked(trial, opened[name].memory, question, name, controller, answerer)
-        frame = _frame(_row(rules, opened[name], question, place, number, record))
+        shown = trial.variant.settings(cast(Reading, trial.sections[name])).biographies
+        # What is not shown is not received.
+        source = opened[name] if shown else replace(opened[name], contexts={})
+        frame = _frame(_row(rules, source, question, place, number, record))
         if record.error == "":
             trial.checkpoints.put(_part(question, number), {"predictions": frame})
         return frame
@@ -216,18 +222,17 @@ def _open(trial: Trial, name: str) -> Opened:
         .select("observation", "context_start_s", "context_end_s")
         .collect()
     )
-    units = (
-        trial.scan("episodes", recording=name)
-        .filter(pl.col("scale") == "30sec")
-        .select("start_s", "end_s")
-        .sort("start_s")
-        .collect()
-    )
     return Opened(
         trial.open_memory(name),
         {one: (start, end) for one, start, end in contexts.iter_rows()},
-        units.to_numpy().reshape(-1, 2),
+        short_episodes(trial.store, name),
     )
+
+
+def short_episodes(store: DeltaStore, recording: str) -> NDArray[np.float64]:
+    """Start and end of a recording's 30-second episodes [n, 2], s, by start."""
+    rows = store.scan("episodes", recording=recording).filter(pl.col("scale") == "30sec")
+    return rows.select("start_s", "end_s").sort("start_s").collect().to_numpy().reshape(-1, 2)
 
 
 def _asked(
@@ -238,15 +243,20 @@ def _asked(
     controller: Controller,
     answerer: Answerer,
 ) -> Record:
-    return ask(
+    settings = cast(Reading, trial.sections[name])
+    record = ask(
         memory,
         question.question,
         at=question.at,
         choices=list(question.choices.values()),
         controller=controller,
         answerer=answerer,
-        settings=trial.variant.settings(cast(Reading, trial.sections[name])),
+        settings=trial.variant.settings(settings),
     )
+    if not trial.variant.answering:
+        return record
+    # The same searches, and another answer: what differs is what the answer model is shown.
+    return replay(memory, record, answerer=answerer, settings=trial.variant.answers_with(settings))
 
 
 def _part(question: Question, number: int) -> str:
@@ -320,17 +330,27 @@ def _row(
 
 def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
     """What of the benchmark's entry decides its answers."""
-    from geb_assets.reading.variants import variant_of
-
     variant = variant_of(partition.rpartition("/")[2])
     return {
         "kind": benchmark.kind,
         "questions": benchmark.questions.digest,
         "runs": benchmark.runs,
         "limit": benchmark.limit,
-        "variant": {**variant.view, "reading": dict(variant.reading)},
+        "variant": {
+            **variant.view,
+            "reading": _plain(variant.reading),
+            "answering": _plain(variant.answering),
+        },
         "controller": EmbeddedController.name,
         "answerer": EmbeddedAnswerer.name,
+    }
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Reading parameters as plain JSON values."""
+    return {
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for name, value in values.items()
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.table import Table as RichTable
 
-from evaluation.assets.predictions import questions_of
+from evaluation.assets.predictions import questions_of, recording_of, short_episodes
 from evaluation.benchmarks.catalogue import KINDS, Rules, rules_of
 from evaluation.benchmarks.question import Question, survey
 from evaluation.scoring import Score
@@ -55,10 +55,10 @@ def evaluate(
             home, name, questions, kind, recordings, variants, runs, limit, parallel
         )
         asked = questions_of(benchmark)
-        for line in survey(asked, [one.evidence for one in asked]).lines():
-            output.say(line)
         for recording in benchmark.recordings:
             Memory.open(home, recording)  # says why where it is stale or not built
+        for line in survey(asked, _windows(home, benchmark, asked)).lines():
+            output.say(line)
         put(home.path, name, benchmark)
         reload_location(home)
         wanted = [f"{name}/{variant}" for variant in variants or benchmark.variants]
@@ -183,6 +183,15 @@ def _recordings(home: Home, rules: Rules, path: Path) -> list[str]:
             " are here); name it with --recording"
         )
     return known
+
+
+def _windows(
+    home: Home, benchmark: Benchmark, questions: Sequence[Question]
+) -> list[list[tuple[float, float]]]:
+    """Each question's evidence windows over its recording's 30-second episodes."""
+    units = {name: short_episodes(home.store, name) for name in benchmark.recordings}
+    rules = rules_of(benchmark.kind)
+    return [rules.windows(one, units[recording_of(benchmark, one)]) for one in questions]
 
 
 def _plain(score: Score) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def _search(
         empty = 0 if new else empty + 1
         evidence = gather(
             memory, units, facts, at=asked.at, also_seen=settings.also_seen,
-            notes=settings.identity_notes,
+            notes=settings.identity_notes, biographies=settings.biographies,
         )  # fmt: skip
         touched = {unit.entity for unit in new if unit.entity}
         shown = Evidence(
@@ -235,7 +235,7 @@ def _evidence(
     facts = [fact for round_ in rounds for fact in round_.facts]
     evidence = gather(
         memory, units, facts, at=asked.at, also_seen=settings.also_seen,
-        notes=settings.identity_notes,
+        notes=settings.identity_notes, biographies=settings.biographies,
     )  # fmt: skip
     if not answerer.reads_frames or not settings.frames:
         return evidence

@@ -42,11 +42,15 @@ def gather(
     at: float | None,
     also_seen: bool = True,
     notes: bool = True,
+    biographies: bool = True,
 ) -> Evidence:
     """The biographies and identity notes of the units' entities, without frames (spec 9.35-9.39).
 
-    ``also_seen`` and ``notes`` set to False are the paper's ablations.
+    ``also_seen``, ``notes`` and ``biographies`` set to False are the paper's ablations; without
+    biographies an observation is not shown either: it has only led to what is.
     """
+    if not biographies:
+        units = [unit for unit in units if unit.kind != "observation"]
     entities = list(dict.fromkeys(unit.entity for unit in units if unit.entity))
     found: list[Excerpt] = []
     lines: list[str] = []

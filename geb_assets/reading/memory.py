@@ -125,9 +125,10 @@ class Memory:
             )
             for kind in ("text", "visual")
         }
+        written = plain_rows(frames)
         index = Index.build(
-            chosen.apply(plain_rows(frames)),
-            chosen.vectors(vectors["text"]),
+            chosen.apply(written),
+            chosen.vectors(vectors["text"], written, encoder.embed),
             vectors["visual"],
             settings,
         )

@@ -135,6 +135,8 @@ class AskSettings(_Value):
     also_seen: bool = True
     """False is the ablation without references."""
     identity_notes: bool = True
+    biographies: bool = True
+    """Whether what was seen of an entity is shown; without, its observations only route."""
 
 
 class Reading(SearchSettings, AskSettings, Section):

@@ -112,11 +112,14 @@ class Source:
         folder = shelf / _digest({"format": FORMAT, **facts})
         if facts_of(folder) is None:
             shutil.rmtree(folder, ignore_errors=True)
-            frames = variant.apply(self._frames())
+            written = self._frames()
+            frames = variant.apply(written)
             Index.write(
                 folder,
                 frames,
-                variant.vectors(VectorRows(self._vectors("text"))),
+                variant.vectors(
+                    VectorRows(self._vectors("text")), written, self.text_embedder().embed
+                ),
                 VectorRows(self._vectors("visual")),
                 settings,
                 facts,

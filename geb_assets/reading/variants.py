@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from geb_assets.errors import GebError
 from geb_assets.parameters import Graph
 from geb_assets.reading.dense import VectorRows
 from geb_assets.reading.rows import Frames
+from geb_assets.reading.settings import Budget
+from geb_assets.reading.text_entities import text_entities, without_observations
+from resources.store import encode_vectors
 
 Read = TypeVar("Read", bound=BaseModel)
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+"""Texts to unit rows float32 [n, D]."""
 
 _TIMELINE = ("episode_context", "visual_provenance")
 
@@ -31,19 +38,26 @@ class Variant:
     """Edges from observations to episodes and clips."""
     lenient_context: bool = False
     """Whether a description is visible with its encounter, whatever lines it quotes."""
-
+    captions: Literal["beside", "alone", "naming", "appended"] = "beside"
+    """What captions are: beside the biographies, all there is, joined by what they name, or all
+    there is with the descriptions appended to them."""
     reading: Mapping[str, Any] = field(default_factory=dict)
     """Reading parameters that it sets."""
+    answering: Mapping[str, Any] = field(default_factory=dict)
+    """Reading parameters that it sets for the answer alone: the searches are the full system's."""
 
     @property
     def view(self) -> dict[str, Any]:
         """What tells this variant's rows from another's, as plain JSON values."""
-        return {k: v for k, v in asdict(self).items() if k not in ("name", "reading")}
+        return {k: v for k, v in asdict(self).items() if k not in ("name", "reading", "answering")}
 
     def settings(self, settings: Read) -> Read:
         """Reading parameters as this variant has them."""
-        known = {k: v for k, v in self.reading.items() if k in type(settings).model_fields}
-        return settings.model_copy(update=known)
+        return _updated(settings, self.reading)
+
+    def answers_with(self, settings: Read) -> Read:
+        """The same as the answer has them."""
+        return _updated(settings, {**self.reading, **self.answering})
 
     def apply(self, frames: Frames) -> dict[str, pl.DataFrame]:
         """The rows as this variant sees them; memberships may say from when each holds."""
@@ -58,10 +72,30 @@ class Variant:
             view = without_edges(view, ("membership",))
         if not self.timeline_edges:
             view = without_edges(view, _TIMELINE)
+        match self.captions:
+            case "alone":
+                view = without_observations(view)
+            case "naming":
+                view = text_entities(view)
+            case "appended":
+                view = without_observations(appended(view))
+            case "beside":
+                pass
         return view
 
-    def vectors(self, rows: VectorRows) -> VectorRows:
-        """Text vectors as this variant sees them: never visible before their node in any case."""
+    def vectors(
+        self,
+        rows: VectorRows,
+        frames: Frames,
+        embed: Embed,
+    ) -> VectorRows:
+        """Text vectors as this variant sees them: never visible before their node in any case.
+
+        ``frames`` are the rows as they are written; ``embed`` is the memory's own text model, which
+        texts that only this variant has are embedded by.
+        """
+        if self.captions == "appended":
+            return _embedded_again(rows, frames, embed)
         if not self.lenient_context:
             return rows
         soon = pl.lit(float("-inf")).alias("visible_from")
@@ -79,6 +113,15 @@ VARIANTS: Mapping[str, Variant] = {
         Variant("no_timeline_edges", timeline_edges=False),
         Variant("no_observation_edges", same_instance_edges=False, timeline_edges=False),
         Variant("lenient_context", lenient_context=True),
+        Variant("appended", captions="appended"),
+        Variant("no_biographies", reading={"biographies": False}),
+        Variant("no_biographies_answer", answering={"biographies": False}),
+        Variant("no_references", reading={"also_seen": False}),
+        Variant("no_identity_notes", reading={"identity_notes": False}),
+        Variant("no_frames", reading={"frames": 0}),
+        Variant("captions_only", captions="alone"),
+        Variant("name_graph", captions="naming"),
+        Variant("name_graph_6", captions="naming", reading={"budget": Budget(units=6)}),
     )
 }
 
@@ -94,6 +137,11 @@ def variant_of(variant: str | Variant | None) -> Variant:
     return VARIANTS[variant]
 
 
+def _updated(settings: Read, values: Mapping[str, Any]) -> Read:
+    known = {k: v for k, v in values.items() if k in type(settings).model_fields}
+    return settings.model_copy(update=known)
+
+
 def without_edges(frames: Frames, types: tuple[str, ...]) -> dict[str, pl.DataFrame]:
     """The graph without edges of these types; who belongs to whom stays."""
     kept = frames["graph_edges"].filter(~pl.col("type").is_in(types))
@@ -106,6 +154,56 @@ def lenient_context(frames: Frames) -> dict[str, pl.DataFrame]:
         **frames,
         "descriptions": frames["descriptions"].with_columns(visible_from=pl.lit(float("-inf"))),
     }
+
+
+def appended(frames: Frames) -> dict[str, pl.DataFrame]:
+    """Captions with the descriptions of their 30 seconds behind them, in time order (spec 9.43).
+
+    Such a caption is visible once all that it says is.
+    """
+    nodes, edges = frames["graph_nodes"], frames["graph_edges"]
+    numbered = nodes.select("node", "id", "start_s")
+    context = edges.filter(pl.col("type") == "episode_context")
+    episode = nodes.filter(pl.col("type") == "episode").select(episode="node")
+    told = pl.concat(
+        [context.select(episode=one, observation=other) for one, other in (("a", "b"), ("b", "a"))]
+    ).join(episode, on="episode", how="semi")
+    described = frames["descriptions"].filter(pl.col("status") == "ok")
+    said = (
+        told.join(numbered, left_on="observation", right_on="node")
+        .join(described.select("observation", "summary", known="visible_from"),
+              left_on="id", right_on="observation")
+        .sort("start_s", "id")
+        .group_by("episode", maintain_order=True)
+        .agg(more=pl.col("summary").str.join(" "), known=pl.col("known").max())
+        .join(numbered.select("node", episode_id="id"), left_on="episode", right_on="node")
+        .select("episode_id", "more", "known")
+    )  # fmt: skip
+    episodes = frames["episodes"].join(said, left_on="episode", right_on="episode_id", how="left")
+    later = nodes.join(said, left_on="id", right_on="episode_id", how="left")
+    return {
+        **frames,
+        "episodes": episodes.with_columns(
+            text=pl.concat_str("text", "more", separator=" ", ignore_nulls=True)
+        ).select(frames["episodes"].columns),
+        "graph_nodes": later.with_columns(
+            visible_from=pl.max_horizontal("visible_from", "known")
+        ).select(nodes.columns),
+    }
+
+
+def _embedded_again(rows: VectorRows, frames: Frames, embed: Embed) -> VectorRows:
+    """The vectors of captions that did not change, and new ones of those that did."""
+    before = frames["episodes"].select("episode", before="text")
+    changed = appended(frames)["episodes"].join(before, on="episode")
+    changed = changed.filter(pl.col("text") != pl.col("before"))
+    if changed.is_empty():
+        return rows
+    fresh = pl.DataFrame(
+        {"id": changed["episode"], "vector": encode_vectors(embed(changed["text"].to_list()))}
+    ).select(pl.lit(float("-inf")).alias("visible_from"), "vector", "id")
+    kept = [part.filter(~pl.col("id").is_in(changed["episode"].implode())) for part in rows.parts]
+    return VectorRows([*kept, fresh.lazy()])
 
 
 def no_association(frames: Frames) -> dict[str, pl.DataFrame]:

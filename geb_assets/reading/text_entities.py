@@ -1,0 +1,130 @@
+"""A graph over what the captions name: the identity that MAGIC-Video has (spec 1.1, 1.2).
+
+Entities are noun phrases of the 30-second captions, found by their form, without a model: what
+stands behind a determiner up to the next word without content, and capitalised words inside a
+sentence. Two mentions are one entity where their words are the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from geb_assets.reading.rows import Frames
+from geb_assets.reading.words import STOP_WORDS, WORD, stem
+
+MENTIONED, APPEARED = 1.0, 0.8
+"""Edge weights: entity to caption, entity to the caption's clip (spec 1.2)."""
+LONGEST = 3
+"""Most words of a phrase."""
+
+_THOSE = """
+    the a an my his her their our your its this that these those some two three another
+"""
+_DETERMINERS = frozenset(_THOSE.split())
+_WORDS = re.compile(rf"{WORD}|[.!?,;:]")
+
+
+def phrases(text: str) -> set[str]:
+    """The noun phrases of a text, in small letters, the last word reduced to its stem."""
+    found: set[str] = set()
+    words = _WORDS.findall(text)
+    place = 0
+    while place < len(words):
+        word = words[place]
+        first = place == 0 or words[place - 1] in ".!?"
+        if word.lower() in _DETERMINERS:
+            phrase = _run(words[place + 1 :])
+        elif word[0].isupper() and not first and word.lower() not in STOP_WORDS:
+            phrase = _run(words[place:])
+        else:
+            place += 1
+            continue
+        if phrase:
+            found.add(" ".join([*phrase[:-1], stem(phrase[-1])]))
+        place += 1 + len(phrase)
+    return found
+
+
+def _run(words: list[str]) -> list[str]:
+    """The words up to the first mark or word without content, at most three."""
+    run: list[str] = []
+    for word in words[:LONGEST]:
+        small = word.lower()
+        if small in STOP_WORDS or small in _DETERMINERS or not word[0].isalnum():
+            break
+        run.append(small)
+    return run
+
+
+def without_observations(frames: Frames) -> dict[str, pl.DataFrame]:
+    """The memory of captions and clips alone."""
+    nodes = frames["graph_nodes"].filter(pl.col("type").is_in(["episode", "clip"]))
+    kept = pl.col("a").is_in(nodes["node"].implode()) & pl.col("b").is_in(nodes["node"].implode())
+    bare = {
+        name: frames[name].clear()
+        for name in ("observations", "descriptions", "memberships", "separations")
+    }
+    return {
+        **frames,
+        **bare,
+        "graph_nodes": nodes,
+        "graph_edges": frames["graph_edges"].filter(kept),
+    }
+
+
+def text_entities(frames: Frames) -> dict[str, pl.DataFrame]:
+    """Captions and clips joined through what the 30-second captions name.
+
+    An entity is visible from the first caption that names it, and is a node where two do.
+    """
+    bare = without_observations(frames)
+    nodes, edges = bare["graph_nodes"], bare["graph_edges"]
+    short = bare["episodes"].filter(pl.col("scale") == "30sec")
+    named = (
+        short.with_columns(
+            phrase=pl.col("text").map_elements(
+                lambda text: sorted(phrases(text)), return_dtype=pl.List(pl.String)
+            )
+        )
+        .explode("phrase")
+        .filter(pl.col("phrase").is_not_null())
+        .join(nodes.filter(pl.col("type") == "episode"), left_on="episode", right_on="id")
+    )
+    entities = (
+        named.group_by("phrase")
+        .agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("visible_from").min(),
+             seen=pl.len())
+        .filter(pl.col("seen") >= 2)
+        .sort("start_s", "phrase")
+    )  # fmt: skip
+    first = int(nodes.select(pl.col("node").max() + 1).item() or 0)
+    added = entities.select(
+        node=pl.int_range(pl.len(), dtype=pl.Int64) + first,
+        id=pl.concat_str(pl.lit("text/"), "phrase"),
+        type=pl.lit("entity"),
+        start_s="start_s",
+        end_s="end_s",
+        visible_from="visible_from",
+        phrase="phrase",
+    )
+    mentions = named.select("phrase", "node", told="visible_from").join(
+        added.select("phrase", entity="node"), on="phrase"
+    )
+    clips = edges.filter(pl.col("type") == "clip_episode")
+    shown = pl.concat(
+        [clips.select(node=one, clip=other) for one, other in (("a", "b"), ("b", "a"))]
+    )
+    joined = [
+        mentions.select(a="node", b="entity", weight=pl.lit(MENTIONED), visible_from="told"),
+        mentions.join(shown, on="node")
+        .select(a="clip", b="entity", weight=pl.lit(APPEARED), visible_from="told")
+        .unique(["a", "b"], keep="first", maintain_order=True),
+    ]
+    more = pl.concat(joined).with_columns(type=pl.lit("episode_context"))
+    return {
+        **bare,
+        "graph_nodes": pl.concat([nodes, added.drop("phrase")], how="diagonal"),
+        "graph_edges": pl.concat([edges, more.select(edges.columns)]),
+    }
