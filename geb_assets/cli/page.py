@@ -25,6 +25,12 @@ h2{margin:1.6em 0 .2em;font-size:1.1em} img{height:90px;margin:2px 6px 2px 0;ver
 """
 
 
+def require_page(page: Path) -> None:
+    """Raises GebError, before anything is asked, where the page could not be written."""
+    if page.is_dir() or not page.absolute().parent.is_dir():
+        raise GebError(f"{page} cannot be written: name a file in a folder that exists")
+
+
 def write_page(home: Home, memory: Memory, record: Record, page: Path) -> None:
     """Writes the page of one answer. Raises GebError where the file cannot be written."""
     try:

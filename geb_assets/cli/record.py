@@ -63,7 +63,9 @@ def answer_line(record: Record) -> str:
     """The answer, with its letter and how sure it is."""
     letter = f"{record.choice}: " if record.choice else ""
     sure = "" if record.confidence is None else f"  (confidence {record.confidence:.2f})"
-    undecided = "" if record.decided else "The evidence does not decide this. "
+    # An open answer says itself where the evidence falls short.
+    guessed = not record.decided and (record.choice is not None or not record.answer)
+    undecided = "The evidence does not decide this. " if guessed else ""
     return f"{undecided}{letter}{record.answer or 'no answer'}{sure}"
 
 

@@ -10,6 +10,7 @@ from geb_assets.cli.units import called, span, unit_json, when
 from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.reading.memory import Memory
+from geb_assets.reading.question import require_text
 
 LONGEST_QUERY = 20_000
 """Characters of a query."""
@@ -23,6 +24,7 @@ def search(output: Output, recording: str, query: str, at: str | None) -> dict[s
         raise GebError("the query is empty; say what to look for")
     if len(query) > LONGEST_QUERY:
         raise GebError(f"the query has {len(query):,} characters; use at most {LONGEST_QUERY:,}")
+    require_text(query, "the query")
     home = Home.of_environment()
     memory = Memory.open(home, recording)
     asked_at = when(memory, home, at)

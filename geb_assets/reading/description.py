@@ -14,6 +14,9 @@ _ORDER = re.compile(r"\b(?:later|earlier|afterwards?|previously|again|originally
 _DESCRIBED = re.compile(
     r"\bthe (?:[\w'-]+ ){0,3}?[\w'-]+ (?:that|which|who|whom) [^?.!]+", re.IGNORECASE
 )
+_NAMED = re.compile(
+    r"\bthe ((?:[\w'-]+ ){0,3}?[\w'-]+)(?= (?:last|first|seen|before)\b|\?|$)", re.IGNORECASE
+)
 _PIVOT = re.compile(
     r"\bthe (?:very )?same\b(?:\s+\w+)??\s+(?:one\s+)?"
     r"(?:as|(?P<relative>that|which|who|I|we|he|she|they))\b"
@@ -55,6 +58,12 @@ def described(text: str) -> str | None:
     """The part of a question that describes a thing by what is told of it, to the end."""
     found = _DESCRIBED.search(text)
     return found.group() if found else None
+
+
+def named(text: str) -> str | None:
+    """The thing that a question names and tells nothing of: `when was the red cup last seen?`"""
+    found = _NAMED.search(text)
+    return found[1] if found else None
 
 
 def compared(text: str) -> tuple[str, str] | None:

@@ -36,6 +36,14 @@ _ORDERS: tuple[tuple[Order, str], ...] = (
 )
 
 
+def require_text(written: str, what: str) -> None:
+    """Raises GebError where bytes that are no UTF-8 stand in what a terminal handed over."""
+    try:
+        written.encode()
+    except UnicodeEncodeError:
+        raise GebError(f"{what} holds bytes that are no UTF-8 text; type it again") from None
+
+
 @dataclass(frozen=True)
 class Question:
     """A question asked of a memory at a time (None: of all of it)."""
@@ -49,11 +57,12 @@ class Question:
     def of(
         cls, text: str, *, clock: Clock, at: float | None = None, choices: Sequence[str] = ()
     ) -> Question:
-        """Raises GebError for an empty question, one of over 10,000 characters, one choice, an
-        empty choice, or more choices than there are letters."""
+        """Raises GebError for an empty question, one of over 10,000 characters or of bytes that
+        are no text, one choice, an empty choice, or more choices than there are letters."""
         if not text.strip():
             raise GebError("the question is empty; write what you want to know")
         for written in (text, *choices):
+            require_text(written, "the question or a choice")
             if len(written) > LONGEST:
                 raise GebError(
                     f"a question or choice of {len(written):,} characters is too long; "

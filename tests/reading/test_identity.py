@@ -79,6 +79,8 @@ def test_first_and_last_times_come_from_all_known_sightings() -> None:
     assert record.answer.startswith("DAY2 11:00:10") and record.supports[0] == RED
     record = run(f"When was {PUT} first seen?")
     assert record.answer.startswith("DAY1 09:00:04")
+    record = run("When did I last see the red cup?")
+    assert record.answer.startswith("DAY2 11:00:10") and record.supports[0] == RED
     record = run("In which room was the cup that I drank from last seen?", "garage", "attic")
     assert (record.answer, record.supports[0]) == ("attic", RED)
 

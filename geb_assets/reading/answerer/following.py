@@ -18,7 +18,7 @@ from geb_assets.reading.answerer.referent import (
     called,
     moment_shown,
 )
-from geb_assets.reading.description import Description, day_named, described
+from geb_assets.reading.description import Description, day_named, described, named
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.question import Question
 from geb_assets.reading.times import parse_when
@@ -74,7 +74,8 @@ class _Followed:
 
 def follow(question: Question, evidence: Evidence, weight: Weight) -> Answer | None:
     """None where the question describes no one thing, or asks for what a biography cannot tell."""
-    thing = described(question.text)
+    edges = _SEEN.search(question.text) is not None and question.order in ("first", "last")
+    thing = described(question.text) or (named(question.text) if edges else None)
     if thing is None or not evidence.excerpts:
         return None
     description = Description.of(thing)
@@ -86,7 +87,7 @@ def follow(question: Question, evidence: Evidence, weight: Weight) -> Answer | N
     followed = _Followed(
         question, scene, referent, weight, description.name[-1], day_named(rest)
     )  # fmt: skip
-    if _SEEN.search(question.text) and question.order in ("first", "last"):
+    if edges:
         return _seen_when(followed) if question.asks == "when" else _seen_where(followed)
     if question.choices:
         return _weighed(followed, _biography(followed))

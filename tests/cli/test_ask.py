@@ -1,0 +1,128 @@
+"""`geb ask` and `geb search` on the command line: what they show, and every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from geb_assets.adding import add_videos, set_parameters
+from geb_assets.home import Home
+from tests.test_cli import geb, refused, told
+
+ASK = ("ask", "r", "When was the stop sign last seen?")
+
+
+@pytest.fixture(autouse=True)
+def _no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GEB_CHAT_URL", raising=False)
+
+
+def test_the_answer_and_what_decided_it(home: Home, tmp_path: Path) -> None:
+    page = tmp_path / "answer.html"
+    result = geb(*ASK, "--html", page)
+    assert result.exit_code == 0, result.output
+    shown = result.stdout
+    assert "searched  When was the stop sign last seen?" in shown and "what decided it" in shown
+    assert "stop sign · object#" in shown and "(r/e0000" in shown
+    (folder,) = {
+        Path(line.split("pictures: ")[1]) for line in shown.splitlines() if "pictures: " in line
+    }
+    assert all(path.read_bytes()[:2] == b"\xff\xd8" for path in folder.iterdir())
+    assert any(folder.iterdir()) and folder.is_relative_to(home.cache)
+    written = page.read_text()
+    assert "decided the answer" in written and "Round 1" in written
+    assert written.count("data:image/jpeg;base64,/9j/") > 3
+    geb("forget", "r", "--yes")
+    assert not folder.exists()
+
+
+def test_json_of_ask(home: Home) -> None:
+    answer = told(geb(*ASK, "--choice", "on the wall", "--choice", "in a tree", "--json"))
+    assert {"answer", "choice", "confidence", "rounds", "units"} <= set(answer)
+    assert answer["choice"] in ("A", "B")
+    assert answer["answerer"] == "embedded answerer"
+    ids = {unit["id"] for unit in answer["units"]}
+    assert {name for round_ in answer["rounds"] for name in round_["units"]} == ids
+
+
+def test_search_shows_one_name_and_the_id_beside_it(home: Home) -> None:
+    shown = geb("search", "r", "a stop sign").stdout
+    units = told(geb("search", "r", "a stop sign", "--json"))["units"]
+    entity = next(unit["entity"] for unit in units if unit["entity"])
+    number = int(entity.rsplit("e", 1)[1])
+    assert f"· object#{number}  {entity}" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--at", "DAY1 09:00"), "lies before this recording, which starts at DAY1 10:00:00"),
+        (("--at", "DAY3 09:00"), "lies after this recording"),
+        (("--at", "DAY1 10:30"), "lies in a gap of this recording, between DAY1 10:00:06"),
+        (("--at", "10:00:03"), "'10:00:03' names no day; write it like 'DAY1"),
+        (("--at", "25:99"), "'25:99' is no time of day"),
+        (("--at", ""), "'' is no time"),
+        (("--at", "noon"), "'noon' is no time"),
+        (("--choice", "red"), "one choice is no choice"),
+        (("--choice", "red", "--choice", "Red "), "'red' stands there twice"),
+        (("--choice", "red", "--choice", " "), "a choice is empty"),
+        (("--choice", "red", "--choice", "x" * 50_000), "50,000 characters is too long"),
+        (("--html", "."), ". cannot be written"),
+        (("--model", "chat"), "set GEB_CHAT_URL"),
+    ],
+)
+def test_bad_options_are_one_plain_line(home: Home, words: tuple[str, ...], message: str) -> None:
+    assert message in refused(*ASK, *words)
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ("  ", "the question is empty"),
+        ("x " * 25_000, "50,000 characters is too long"),
+        ("who \udcff?", "no UTF-8 text"),
+    ],
+)
+def test_questions_that_are_none(home: Home, question: str, message: str) -> None:
+    assert message in refused("ask", "r", question)
+    if message != "the question is empty":
+        assert "x" * 9 not in refused("search", "r", question)
+    assert "the query is empty" in refused("search", "r", "")
+
+
+@pytest.mark.parametrize("question", ["谁喝了红杯子？", "هل القطة في المطبخ؟", "[/red] {}%s", "?!"])
+def test_any_script_is_a_question(home: Home, question: str) -> None:
+    answer = told(geb("ask", "r", question, "--choice", "نعم", "--choice", "不", "--json"))
+    assert answer["choice"] in ("A", "B")
+    assert geb("ask", "r", question).exit_code == 0
+
+
+def test_a_memory_that_is_not_there(home: Home, tmp_path: Path) -> None:
+    assert "no recording 'nobody' here (r, s)" in refused("ask", "nobody", "Who?")
+    lines = tmp_path / "said.csv"
+    lines.write_text("start,end,text\n1,2,I pour the tea\n")
+    add_videos(home, "t", [], captions=[lines], clock="seconds")
+    assert "the memory of t is not built; run: geb build t" in refused("ask", "t", "Who?")
+    set_parameters(home, "r", {"graph.containment": 0.25})
+    assert "the memory of r is stale" in refused(*ASK)
+    shutil.rmtree(home.path / "tables" / "graph_nodes")
+    assert "not built; run: geb build r" in refused(*ASK)
+
+
+def test_an_endpoint_that_is_down(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("GEB_CHAT_URL", f"http://127.0.0.1:{free.getsockname()[1]}/v1")
+    line = refused(*ASK)
+    assert "cannot be reached" in line and "GEB_CHAT_URL" in line and "--model embedded" in line
+    assert told(geb(*ASK, "--model", "embedded", "--json"))["answerer"] == "embedded answerer"
+
+
+def test_one_line_a_failure_and_nothing_on_standard_output(home: Home) -> None:
+    result = geb(*ASK, "--choice", "one", "--json")
+    assert list(json.loads(result.stdout)) == ["error"]
