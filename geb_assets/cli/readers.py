@@ -53,8 +53,11 @@ def chat_settings() -> ChatSettings | None:
 
 @contextmanager
 def way_out() -> Iterator[None]:
-    """Adds to a failure of the chat endpoint how to ask without it."""
+    """Adds to a failure of the chat endpoint where it is set, and how to ask without it."""
     try:
         yield
     except ChatFailure as failure:
-        raise GebError(f"{failure}; or ask with --model embedded") from failure
+        raise GebError(
+            f"{failure} (GEB_CHAT_URL, GEB_CHAT_MODEL and GEB_CHAT_KEY set it); "
+            "or ask with --model embedded"
+        ) from failure
