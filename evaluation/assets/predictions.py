@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
+from evaluation.baselines import BASELINES
 from evaluation.benchmarks.catalogue import Rules, rules_of
 from evaluation.benchmarks.question import Question, outside
 from evaluation.metrics.evidence import reached, received_spans, union_seconds
@@ -29,6 +30,7 @@ from geb_assets.reading.memory import Memory
 from geb_assets.reading.record import Record
 from geb_assets.reading.rows import COLUMNS, VECTORS
 from geb_assets.reading.settings import Reading
+from geb_assets.reading.units import SearchedMemory
 from geb_assets.reading.variants import variant_of
 from geb_assets.stage import Finding, Result, Stage, Trial
 from geb_assets.tables import TABLES
@@ -44,6 +46,8 @@ class Opened:
     """One recording as its questions are put to it."""
 
     memory: Memory
+    searched: SearchedMemory
+    """The memory, or what a baseline searches it with."""
     contexts: Mapping[str, tuple[float, float]]
     """Described observation to its context window, s."""
     units: NDArray[np.float64]
@@ -160,7 +164,7 @@ def run(trial: Trial) -> Result:
     def answer(place: int, question: Question, number: int) -> pl.DataFrame:
         name = recording_of(benchmark, question)
         controller, answerer = readers(trial, number)
-        record = _asked(trial, opened[name].memory, question, name, controller, answerer)
+        record = _asked(trial, opened[name].searched, question, name, controller, answerer)
         shown = trial.variant.settings(cast(Reading, trial.sections[name])).biographies
         # What is not shown is not received.
         source = opened[name] if shown else replace(opened[name], contexts={})
@@ -222,8 +226,11 @@ def _open(trial: Trial, name: str) -> Opened:
         .select("observation", "context_start_s", "context_end_s")
         .collect()
     )
+    memory = trial.open_memory(name)
+    baseline = BASELINES.get(trial.variant.name)
     return Opened(
-        trial.open_memory(name),
+        memory,
+        memory if baseline is None else baseline(memory),
         {one: (start, end) for one, start, end in contexts.iter_rows()},
         short_episodes(trial.store, name),
     )
@@ -237,7 +244,7 @@ def short_episodes(store: DeltaStore, recording: str) -> NDArray[np.float64]:
 
 def _asked(
     trial: Trial,
-    memory: Memory,
+    memory: SearchedMemory,
     question: Question,
     name: str,
     controller: Controller,
@@ -343,6 +350,7 @@ def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
         },
         "controller": EmbeddedController.name,
         "answerer": EmbeddedAnswerer.name,
+        "searched": variant.name if variant.name in BASELINES else "as the variant",
     }
 
 

@@ -315,6 +315,18 @@ class Memory:
         written."""
         return pl.DataFrame(schema=CHAINS)
 
+    def clips(self, *, at: float | None = None) -> list[Unit]:
+        """Every clip visible at that time, in time order."""
+        when = np.inf if at is None else float(at)
+        nodes = self.index.nodes
+        places = np.flatnonzero(nodes.category[: nodes.visible(when)] == _CLIP)
+        order = np.argsort(nodes.start_s[places], kind="stable")
+        return [self._unit(place, 0.0, when) for place in places[order].tolist()]
+
+    def unit_at(self, place: int, *, at: float | None = None) -> Unit:
+        """The unit at a place of the index, as it is at that time."""
+        return self._unit(place, 0.0, np.inf if at is None else float(at))
+
     def frames(self, clip: str, *, at: float | None = None) -> list[Frame]:
         """Stored frames of a clip up to that time, in time order."""
         if self.stored_frames is None:

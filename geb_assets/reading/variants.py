@@ -119,6 +119,11 @@ VARIANTS: Mapping[str, Variant] = {
         Variant("no_references", reading={"also_seen": False}),
         Variant("no_identity_notes", reading={"identity_notes": False}),
         Variant("no_frames", reading={"frames": 0}),
+        Variant("per_store", captions="alone"),
+        Variant("frames_alone", captions="alone", reading={"rounds": 1, "frames_per_clip": 1}),
+        Variant(
+            "frames_and_captions", captions="alone", reading={"rounds": 1, "frames_per_clip": 1}
+        ),
         Variant("captions_only", captions="alone"),
         Variant("name_graph", captions="naming"),
         Variant("name_graph_6", captions="naming", reading={"budget": Budget(units=6)}),

@@ -1,0 +1,41 @@
+"""The answer model alone, on frames sampled evenly from all that was recorded (spec 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evaluation.baselines.otherwise import Otherwise
+from geb_assets.reading.units import Unit
+
+CLIPS = 64
+"""Clips of which one frame each is shown: the paper's most frames of an answer."""
+
+
+class FramesAlone(Otherwise):
+    """The same memory without a search: clips evenly spaced in time, with their captions or not."""
+
+    def __init__(self, memory: Any, *, captions: bool = False) -> None:
+        super().__init__(memory)
+        self.captions = captions
+
+    def search(
+        self,
+        query: str,
+        *,
+        at: float | None = None,
+        exclude: Collection[str] = (),
+        budget: Any = None,
+    ) -> list[Unit]:
+        clips = self.memory.clips(at=at)
+        places = np.linspace(0, len(clips) - 1, min(CLIPS, len(clips))).round().astype(int)
+        shown = [clips[place] for place in places.tolist()]
+        excluded = set(exclude)
+        return [
+            unit if self.captions else replace(unit, text="")
+            for unit in shown
+            if unit.id not in excluded
+        ]
