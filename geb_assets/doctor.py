@@ -14,9 +14,14 @@ from geb_assets.registry import Registry
 from geb_assets.run import rebuild_ledger
 from geb_assets.stage import Finding
 from geb_assets.stages import STAGES
-from resources.embedder import Subject
+from resources.chat import Message
+from resources.chat.openai_compatible import ChatSettings, OpenAICompatible
+from resources.describer import Crop, Encounter
+from resources.detector import Detections
+from resources.embedder import Film, Subject
+from resources.images import Image
 from resources.packages import fetch_all
-from resources.profiles import Roles
+from resources.profiles import Asking, Roles
 
 
 def examine(home: Home) -> list[Finding]:
@@ -32,11 +37,18 @@ def examine(home: Home) -> list[Finding]:
     except GebError:
         return findings  # told above already
     planner = Planner(STAGES, Registry(), profile, {})
+    tried: set[str] = set()
     for stage in STAGES:
-        for role in stage.roles:
-            roles = Roles(profile, home.models, planner.defaults(stage), stage.roles, home.calls())
+        served = stage.served_by(profile)
+        for role in (one for one in served if one not in tried):
+            tried.add(role)
+            roles = Roles(profile, home.models, planner.defaults(stage), served, home.calls())
             attempt = partial(_role, role, roles)
             findings.append(_try(home, f"role {role}", attempt))
+    for role, serving in profile.roles.items():
+        if isinstance(serving.options, ChatSettings):
+            answers = partial(_chat, profile.chat_settings(role))
+            findings.append(_try(home, f"role {role}", answers))
     return findings
 
 
@@ -73,22 +85,53 @@ def _models(home: Home) -> str:
     return f"{len(files)} files of profile {home.profile().name} under {home.models}"
 
 
+def _chat(settings: ChatSettings) -> str:
+    question = Message("user", ("Reply with the one word: ready",))
+    reply = OpenAICompatible(settings).reply([question], max_tokens=16)
+    return f"{settings.model} at {settings.base_url} says '{reply.text.strip()[:40]}'"
+
+
+def _encounter(picture: Image) -> Encounter:
+    box = np.array([[16, 16, 64, 64]], np.float32)
+    return Encounter(
+        label="cup",
+        confidence=0.9,
+        start_s=0.0,
+        end_s=2.0,
+        times=np.array([0.0, 1.0]),
+        boxes=np.repeat(box, 2, axis=0),
+        width=picture.shape[1],
+        height=picture.shape[0],
+        crops=(Crop(picture, box[0]),),
+    )
+
+
 def _role(role: str, roles: Roles) -> str:
     picture = np.full((96, 128, 3), 127, np.uint8)
     match role:
         case "detector":
-            found = roles.detector().detect([picture])
-            return f"{len(found[0])} boxes in a gray picture"
+            (boxes,) = roles.detector().detect([picture])
+            return f"{len(boxes)} boxes in a gray picture"
         case "tracker":
-            return f"{roles.tracker().identity} at hand"
+            box = np.array([[16, 16, 64, 64]], np.float32)
+            found = [Detections(box, np.ones(1, np.float32), ("cup",))] * 3
+            numbers = roles.tracker().track(found, [picture] * 3, 10.0)
+            return f"{len({int(n) for row in numbers for n in row})} track of a box that stands"
         case "appearance":
             return f"{roles.appearance().embed([picture]).shape[1]} numbers a crop"
+        case "describer" if isinstance(roles.profile.roles[role], Asking):
+            return f"{roles.describer().identity} at hand; its chat model is tried below"
         case "describer":
-            return f"{roles.describer().identity} at hand"
+            return f"'{roles.describer().describe(_encounter(picture)).summary}'"
         case "identity_embedder":
             vectors = roles.identity_embedder().embed([Subject((picture,), "a cup")])
             return f"{vectors.shape[1]} numbers a subject"
         case "text_embedder":
             return f"{roles.text_embedder().embed(['a cup']).shape[1]} numbers a text"
+        case "clip_embedder":
+            embedder = roles.clip_embedder()
+            assert embedder is not None
+            clips = embedder.embed_clips([Film((picture,) * 4, 1.0)])
+            return f"{clips.shape[1]} numbers a clip, {embedder.embed(['a cup']).shape[1]} a query"
         case _:
             raise GebError(f"role {role} is not known to geb doctor; please report it")

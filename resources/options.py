@@ -20,6 +20,10 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
+    def fetched(self) -> tuple[str, ...]:
+        """Models that the adapter's library fetches where they are not here."""
+        return ()
+
     def having(self, where: str, values: Mapping[str, Any]) -> Self:
         """These options with some values replaced.
 

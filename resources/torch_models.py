@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from numpy.typing import NDArray
 from geb_assets.errors import GebError
 
 _MIB = 1 << 20
+_KEPT = 2
+_LOADED: dict[tuple[str, ...], Any] = {}
+"""Models on their devices, the least lately used first."""
+_LOADING = Lock()
 
 
 def vision(module: str) -> Any:
@@ -121,6 +126,26 @@ def pretrained(kind: str, name: str, revision: str, role: str, **options: Any) -
             f"{role}: the weights in '{name}' are another model's: {lacking} tensors of {kind} are "
             f"not in them; {mend}"
         )
+    return model
+
+
+def on_device(kind: str, name: str, revision: str, precision: str, device: str, role: str) -> Any:
+    """A model ready to run, shared by all adapters of this process that ask for the same one.
+
+    The last ``_KEPT`` stay on the device: a partition need not load again what the one before it
+    loaded, and a stage's models make way for those of the next.
+    Raises GebError as `usable_device` and `pretrained` do.
+    """
+    key = (kind, name, revision, precision, device)
+    with _LOADING:
+        model = _LOADED.pop(key, None)
+        if model is None:
+            usable_device(device, role)
+            while len(_LOADED) >= _KEPT:
+                _LOADED.pop(next(iter(_LOADED)))
+            dtype = getattr(vision("torch"), precision)
+            model = pretrained(kind, name, revision, role, dtype=dtype).to(device).eval()
+        _LOADED[key] = model
     return model
 
 

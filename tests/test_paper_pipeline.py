@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from geb_assets.adding import set_parameters, use_profile
+from geb_assets.doctor import examine
 from geb_assets.home import Home
 from geb_assets.reading.memory import Memory
 from geb_assets.tables import TABLES
@@ -87,3 +88,24 @@ def test_a_recording_is_built_and_searched_with_the_papers_models(paper: Home) -
     ids = [str(memory.index.nodes.ids[place]) for place in seen.places.tolist()]
     assert set(ids) == {clip for clip, cosine in cosines.items() if cosine > 0} != set()
     assert memory.search("who drinks from the cup?")
+
+
+def test_the_doctor_tries_every_role_on_a_tiny_input(paper: Home) -> None:
+    findings = {one.check: one for one in examine(paper)}
+    for role in ("detector", "tracker", "appearance", "identity_embedder", "text_embedder",
+                 "clip_embedder"):  # fmt: skip
+        assert findings[f"role {role}"].passed, findings[f"role {role}"]
+    assert "64 numbers a clip, 64 a query" in findings["role clip_embedder"].message
+    # No chat model runs here.
+    assert not findings["role chat"].passed
+
+
+def test_the_paper_s_own_device_is_missed_in_plain_words(paper: Home) -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    use_profile(paper, "tiny", {"text_embedder.device": "cuda"})
+    findings = {one.check: one for one in examine(paper)}
+    assert not findings["role text_embedder"].passed
+    assert "asks for cuda, and torch sees no GPU here" in findings["role text_embedder"].message

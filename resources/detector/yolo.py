@@ -40,6 +40,9 @@ class YoloOptions(Options):
     image_side: Annotated[int, Field(ge=32, multiple_of=32)] = 640
     """Long side of what the network sees, px."""
 
+    def fetched(self) -> tuple[str, ...]:
+        return (self.weights,)
+
 
 class Yolo:
     """Detector on ultralytics. One object serves one thread at a time.

@@ -21,9 +21,9 @@ from resources.torch_models import (
     checked_kind,
     digest_of,
     in_batches,
+    on_device,
     pretrained,
     rows_of,
-    usable_device,
     vision,
 )
 
@@ -44,6 +44,9 @@ class Qwen3TextOptions(Options):
     """Numbers kept of a vector, the first ones; all where none is given."""
     batch_tokens: Annotated[int, Field(ge=1)] = 16_384
     """Tokens at a time, padding counted."""
+
+    def fetched(self) -> tuple[str, ...]:
+        return (self.model,)
 
 
 class Qwen3Text:
@@ -69,12 +72,10 @@ class Qwen3Text:
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         o = self._options
-        device = usable_device(o.device, ROLE)
         checked_kind(o.model, o.revision, "qwen3", ROLE)
         tokenizer = pretrained("AutoTokenizer", o.model, o.revision, ROLE, padding_side="left")
-        dtype = getattr(vision("torch"), o.precision)
-        model = pretrained("Qwen3Model", o.model, o.revision, ROLE, dtype=dtype)
-        return tokenizer, model.to(device).eval()
+        model = on_device("Qwen3Model", o.model, o.revision, o.precision, o.device, ROLE)
+        return tokenizer, model
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """See :meth:`resources.embedder.TextEmbedder.embed`."""

@@ -25,9 +25,9 @@ from resources.torch_models import (
     checked_kind,
     digest_of,
     in_batches,
+    on_device,
     pretrained,
     rows_of,
-    usable_device,
     vision,
 )
 
@@ -55,6 +55,9 @@ class Qwen3VLOptions(Options):
     batch_tokens: Annotated[int, Field(ge=1)] = 16_384
     """Tokens at a time, pictures' and padding counted."""
 
+    def fetched(self) -> tuple[str, ...]:
+        return (self.model,)
+
 
 class _Qwen3VL:
     """What both roles share: a conversation in, a unit row out."""
@@ -80,14 +83,12 @@ class _Qwen3VL:
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         o = self._options
-        device = usable_device(o.device, self.role)
         checked_kind(o.model, o.revision, "qwen3_vl", self.role)
         processor = pretrained(
             "Qwen3VLProcessor", o.model, o.revision, self.role, padding_side="right"
         )
-        dtype = getattr(vision("torch"), o.precision)
-        model = pretrained("Qwen3VLModel", o.model, o.revision, self.role, dtype=dtype)
-        return processor, model.to(device).eval()
+        model = on_device("Qwen3VLModel", o.model, o.revision, o.precision, o.device, self.role)
+        return processor, model
 
     def _encoded(self, instruction: str, content: Sequence[Any], **pictures: Any) -> Any:
         """One input of the model, not padded."""

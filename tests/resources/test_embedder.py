@@ -285,6 +285,14 @@ def test_clips_and_queries_share_a_space(tiny: Tiny, subjects: list[Subject]) ->
 
 
 @VISION
+def test_what_two_roles_run_is_loaded_once(tiny: Tiny) -> None:
+    identity, clips = Qwen3VLIdentity(vl_options(tiny)), Qwen3VLClips(vl_options(tiny))
+    assert identity._loaded[1] is clips._loaded[1]
+    other = Qwen3VLClips(vl_options(tiny, precision="bfloat16"))
+    assert other._loaded[1] is not clips._loaded[1]
+
+
+@VISION
 def test_the_prompt_is_the_model_s_own_with_the_instruction_first(tiny: Tiny) -> None:
     embedder = Qwen3VLClips(vl_options(tiny))
     processor, _ = embedder._loaded
