@@ -63,7 +63,7 @@ class BoxMot:
         match self._options.method:
             case "botsort":
                 # Costs, not scores; a buffer in frames at 30 fps counts frames.
-                return kind(
+                tracker = kind(
                     track_high_thresh=s.high_confidence,
                     track_low_thresh=_LOWEST,
                     new_track_thresh=s.activation,
@@ -77,6 +77,9 @@ class BoxMot:
                     use_cmc=self._compensates,
                     cmc_method="sof",
                 )
+                if self._compensates:
+                    tracker.cmc.scale = 1.0  # frames come small; it would shrink them to 54 pixels
+                return tracker
             case "bytetrack":
                 return kind(
                     min_conf=_LOWEST,
