@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from evaluation.benchmarks import egolifeqa
 from evaluation.benchmarks.catalogue import Rules
 from evaluation.benchmarks.question import Question
 from evaluation.bootstrap import one_sample, paired
+from evaluation.metrics.judges import Judgement
 
 ACCURACY, DIFFERENCE = "accuracy", "minus full"
 HIT, COVERAGE = "evidence hit", "complete coverage"
@@ -22,6 +23,8 @@ JUDGE = "judge"
 UNITS = "units received"
 
 Values = NDArray[np.float64]
+Judgements = Mapping[tuple[str, int], Judgement]
+"""By question id and run."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,11 @@ def score(
     questions: Sequence[Question],
     predictions: pl.DataFrame,
     full: pl.DataFrame | None = None,
+    judgements: Judgements | None = None,
 ) -> list[Score]:
     """All figures of one benchmark and variant.
 
+    ``judgements`` are those of the open answers, by question and run; None: there is no judge.
     ``predictions`` and ``full``, those of the full system to compare with, are rows of table
     ``predictions`` for these questions. A question's value is the mean over its runs. A run whose
     model call failed has no value: its question is left out of what it cannot tell, and the note
@@ -55,7 +60,11 @@ def score(
     masks = rules.masks(questions)
     own = _Answers.of(rules, questions, predictions)
     base = None if full is None else _Answers.of(rules, questions, full)
-    found = [*_graded(rules, questions, masks, own, base), *_evidence(rules, masks, own, base)]
+    found = [
+        *_graded(rules, questions, masks, own, base),
+        *_judged(rules, questions, masks, own, judgements),
+        *_evidence(rules, masks, own, base),
+    ]
     return [_beside_anchor(rules, one) for one in found]
 
 
@@ -148,9 +157,6 @@ def _graded(
             yield _mean(ACCURACY, name, own.correct[within], "; ".join(notes))
         if base is not None and within.any():
             yield _difference(ACCURACY, name, own.correct[within], base.correct[within])
-    if not own.gradeable.all():
-        without = int((~own.gradeable).sum())
-        yield Score(JUDGE, "all", None, without, note="no judge is served by this profile")
     for sensitivity in rules.sensitivity:
         values = [
             np.mean(
@@ -163,6 +169,35 @@ def _graded(
             if letters
         ]
         yield _mean(ACCURACY, sensitivity, np.array(values), "questions 118, 373 and 395")
+
+
+def _judged(
+    rules: Rules,
+    questions: Sequence[Question],
+    masks: dict[str, NDArray[np.bool_]],
+    own: _Answers,
+    judgements: Judgements | None,
+) -> Iterator[Score]:
+    """The judge's mean over the open questions; a judgement that failed is no 0, and is told of."""
+    open_ = ~own.gradeable & np.array([rules.graded(one) for one in questions], dtype=bool)
+    if not open_.any():
+        return
+    if judgements is None:
+        note = "no judge is served by this profile"
+        yield Score(JUDGE, "all", None, int(open_.sum()), note=note)
+        return
+    values = np.full(len(questions), np.nan)
+    failed = 0
+    for place, question in enumerate(questions):
+        given = [one for (name, _), one in judgements.items() if name == question.id]
+        scores = [one.score for one in given if one.score is not None]
+        failed += len(given) - len(scores)
+        if given and len(scores) == len(given):
+            values[place] = np.mean(scores)
+    note = f"{failed} judgements failed and are left out" if failed else ""
+    for name, mask in masks.items():
+        if (mask & open_).any():
+            yield _mean(JUDGE, name, values[mask & open_], note)
 
 
 def _evidence(

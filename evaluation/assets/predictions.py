@@ -19,13 +19,12 @@ from evaluation.baselines import BASELINES
 from evaluation.benchmarks.catalogue import Rules, rules_of
 from evaluation.benchmarks.question import Question, outside
 from evaluation.metrics.evidence import reached, received_spans, union_seconds
+from evaluation.readers import READER, readers
 from geb_assets.benchmarks import Benchmark
 from geb_assets.errors import GebError
 from geb_assets.reading.answerer import Answerer
-from geb_assets.reading.answerer.embedded import EmbeddedAnswerer
 from geb_assets.reading.asking import ask, replay
 from geb_assets.reading.controller import Controller
-from geb_assets.reading.controller.embedded import EmbeddedController
 from geb_assets.reading.memory import Memory
 from geb_assets.reading.record import Record
 from geb_assets.reading.rows import COLUMNS, VECTORS
@@ -163,13 +162,13 @@ def run(trial: Trial) -> Result:
 
     def answer(place: int, question: Question, number: int) -> pl.DataFrame:
         name = recording_of(benchmark, question)
-        controller, answerer = readers(trial, number)
+        controller, answerer = readers(trial.roles, number)
         record = _asked(trial, opened[name].searched, question, name, controller, answerer)
         shown = trial.variant.settings(cast(Reading, trial.sections[name])).biographies
         # What is not shown is not received.
         source = opened[name] if shown else replace(opened[name], contexts={})
         frame = _frame(_row(rules, source, question, place, number, record))
-        if record.error == "":
+        if frame["status"][0] == "ok":
             trial.checkpoints.put(_part(question, number), {"predictions": frame})
         return frame
 
@@ -204,11 +203,6 @@ def run(trial: Trial) -> Result:
             "seconds a question": round(float(rows["seconds"].mean() or 0.0), 3),  # type: ignore[arg-type]
         },
     )
-
-
-def readers(trial: Trial, number: int) -> tuple[Controller, Answerer]:
-    """The controller and the answerer of one run."""
-    return EmbeddedController(), EmbeddedAnswerer()
 
 
 def _land(flying: set[Future[pl.DataFrame]], frames: list[pl.DataFrame]) -> set[Future[Any]]:
@@ -313,7 +307,7 @@ def _row(
     spans = np.concatenate([np.empty((0, 2)), *received])
     return {
         **_unasked(rules, question, place, number, record.recording),
-        "status": "failed" if record.error else "ok",
+        "status": "failed" if record.error and not record.answer else "ok",
         "error": record.error,
         "rounds": len(record.searches),
         "searches": [one.query for one in record.searches],
@@ -348,8 +342,6 @@ def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
             "reading": _plain(variant.reading),
             "answering": _plain(variant.answering),
         },
-        "controller": EmbeddedController.name,
-        "answerer": EmbeddedAnswerer.name,
         "searched": variant.name if variant.name in BASELINES else "as the variant",
     }
 
@@ -376,6 +368,7 @@ STAGE = Stage(
     group="evaluation",
     kinds=("polars", "deltalake"),
     reads=tuple(dict.fromkeys([*COLUMNS, *VECTORS])),
+    optional={READER: ("frames",)},
     sources=sources,
     checks={
         "questions": "The question file is the registered one, and whole.",

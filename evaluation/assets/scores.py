@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import polars as pl
 
+from evaluation import readers
 from evaluation.assets.predictions import questions_of
-from evaluation.benchmarks.catalogue import rules_of
-from evaluation.scoring import as_rows, score
+from evaluation.benchmarks.catalogue import Rules, rules_of
+from evaluation.benchmarks.question import Question
+from evaluation.metrics.judges import Judgement
+from evaluation.scoring import Judgements, as_rows, score
 from evaluation.tables import markdown, plot
 from geb_assets.benchmarks import FULL, Benchmark
 from geb_assets.stage import Finding, Result, Stage, Trial
@@ -21,7 +25,8 @@ def run(trial: Trial) -> Result:
     own = trial.read("predictions", variant=trial.variant.name)
     compared = trial.variant.name != FULL and FULL in trial.benchmark.variants
     full = trial.read("predictions", variant=FULL) if compared else None
-    scores = score(rules_of(trial.benchmark.kind), questions, own, full)
+    rules = rules_of(trial.benchmark.kind)
+    scores = score(rules, questions, own, full, _judgements(trial, rules, questions, own))
     rows = trial.keys(as_rows(scores))
     return Result(
         tables={"scores": rows},
@@ -29,6 +34,29 @@ def run(trial: Trial) -> Result:
         pages={"scores": markdown(scores)},
         pictures={"intervals and rounds": plot([(trial.variant.name, scores)])},
     )
+
+
+def _judgements(
+    trial: Trial, rules: Rules, questions: Sequence[Question], rows: pl.DataFrame
+) -> Judgements | None:
+    """What the judge says of every open answer; a reply that it gave before is kept."""
+    judge = readers.judge(trial.roles)
+    if judge is None or rules.judged is None:
+        return None
+    judged, by_id = rules.judged, {one.id: one for one in questions if rules.graded(one)}
+    waiting = [
+        (row["question"], row["run"], row["answer"])
+        for row in rows.filter(pl.col("status") != "failed").iter_rows(named=True)
+        if row["question"] in by_id
+    ]
+    what = f"judging {trial.partition}"
+    found: dict[tuple[str, int], Judgement] = {}
+    with ThreadPoolExecutor(trial.benchmark.parallel) as pool:
+        given = pool.map(lambda one: judged(judge, by_id[one[0]], one[2]), waiting)
+        for (name, run_, _), judgement in zip(waiting, given, strict=True):
+            found[name, run_] = judgement
+            trial.progress(what, len(found), len(waiting))
+    return found
 
 
 def verify(trial: Trial, result: Result) -> Iterator[Finding]:
@@ -72,6 +100,7 @@ STAGE = Stage(
     group="evaluation",
     kinds=("polars", "deltalake"),
     reads=("predictions",),
+    optional={readers.JUDGE: ()},
     sources=sources,
     checks={
         "every_question": "Every question of the file has its predictions.",

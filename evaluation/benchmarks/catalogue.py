@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evaluation.benchmarks import egolifeqa, egor1, mmlifelong, multihop, own
 from evaluation.benchmarks.question import Question, type_masks
+from evaluation.metrics.judges import Judge, Judgement, judge_lifelong, judge_multihop
 from geb_assets.errors import GebError
 
 Windows = list[tuple[float, float]]
@@ -35,6 +36,16 @@ def _own(question: Question, text: str, choice: str | None) -> bool | None:
     return question.is_right(text, choice) if isinstance(question, own.OwnQuestion) else None
 
 
+def _lifelong(judge: Judge, question: Question, answer: str) -> Judgement:
+    return judge_lifelong(
+        judge, question.question, question.answer, answer, all_or_nothing=question.all_or_nothing
+    )
+
+
+def _multihop(judge: Judge, question: Question, answer: str) -> Judgement:
+    return judge_multihop(judge, question.question, multihop.reference(question), answer)
+
+
 @dataclass(frozen=True)
 class Rules:
     """How one benchmark's file is read and its answers scored."""
@@ -46,6 +57,10 @@ class Rules:
     masks: Callable[[Sequence[Question]], Masks] = type_masks
     correct: Callable[[Question, str, str | None], bool | None] = _letter
     """Of a question, an answer's text and its letter; None where only a judge can tell."""
+    judged: Callable[[Judge, Question, str], Judgement] | None = None
+    """How a judge grades an open answer."""
+    graded: Callable[[Question], bool] = lambda question: True
+    """Whether the judge grades this question."""
     complete: bool = False
     """Whether evidence counts when every window was reached, or when any was."""
     anchors: str = ""
@@ -73,6 +88,7 @@ KINDS: Mapping[str, Rules] = {
             Rules(
                 f"mmlifelong-{layout}",
                 partial(mmlifelong.load, layout=layout),
+                judged=_lifelong,
                 anchors=f"MM-Lifelong Test@{layout.capitalize()}",
             )
             for layout in ("day", "week", "month")
@@ -82,6 +98,8 @@ KINDS: Mapping[str, Rules] = {
             multihop.load,
             lambda question, units: multihop.windows(question),
             multihop.masks,
+            judged=_multihop,
+            graded=lambda question: not multihop.asks_when(question),
             complete=True,
             anchors="MultiHop-EgoQA",
             reading={"budget": {"units": 3, "observations": 1}},

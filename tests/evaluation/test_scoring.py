@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evaluation.benchmarks.catalogue import KINDS
 from evaluation.benchmarks.own import OwnQuestion
 from evaluation.bootstrap import paired
+from evaluation.metrics.judges import Judgement
 from evaluation.scoring import Score, score
 from evaluation.tables import markdown, plot, show
 from geb_assets.tables import TABLES
@@ -114,6 +115,19 @@ def test_open_questions_without_a_judge_are_told_of_and_never_zero() -> None:
     assert judge.value is None
     assert judge.note == "no judge is served by this profile"
     assert show(judge) == "not measured"
+
+
+def test_a_failed_judgement_is_no_zero() -> None:
+    asked = [OwnQuestion(f"q{n}", "?", {}, "x", None) for n in range(3)]
+    said = {
+        ("q0", 0): Judgement(1.0, 5, ""),
+        ("q1", 0): Judgement(None, None, "", "the judge's reply is empty"),
+        ("q2", 0): Judgement(0.5, 3, ""),
+    }
+    rows = table([row(place, 0) for place in range(3)])
+    judge = found(score(KINDS["mmlifelong-day"], asked, rows, None, said), "judge")
+    assert (judge.value, judge.n) == (0.75, 2)
+    assert judge.note == "1 judgements failed and are left out"
 
 
 def test_egolifeqa_stands_beside_the_paper_s_figure_and_its_ambiguous_questions() -> None:
