@@ -44,6 +44,9 @@ class Benchmark(_Value):
     reading: Mapping[str, Any] = {}
     """Reading parameters of this benchmark, over the recordings' own (its budget, say)."""
 
+    units: Mapping[str, Annotated[int, Field(ge=1)]] = {}
+    """Units of one search for a variant whose budget has to be matched to the full system's."""
+
     @field_validator("variants", "recordings")
     @classmethod
     def _once(cls, names: tuple[str, ...]) -> tuple[str, ...]:

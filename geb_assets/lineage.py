@@ -11,6 +11,7 @@ from typing import Any, Literal
 from geb_assets.benchmarks import FULL, Benchmarks
 from geb_assets.ledger import Entry
 from geb_assets.parameters import Section, effective
+from geb_assets.reading.settings import Reading
 from geb_assets.registry import Registry, segment_recording
 from geb_assets.stage import Stage
 from geb_assets.tables import TABLES
@@ -107,9 +108,14 @@ class Planner:
         """The effective parameters of a stage for a recording, in a partition of a benchmark with
         what that benchmark sets."""
         overrides = [self.profile.parameters, self.registry.recording(recording).parameters]
-        if stage.partition == "benchmark" and partition is not None:
-            overrides.append({"reading": self.benchmarks.of_partition(partition)[1].reading})
-        return effective(stage.section, *overrides)
+        if stage.partition != "benchmark" or partition is None:
+            return effective(stage.section, *overrides)
+        _, benchmark, variant = self.benchmarks.of_partition(partition)
+        section = effective(stage.section, *overrides, {"reading": benchmark.reading})
+        if isinstance(section, Reading) and variant in benchmark.units:
+            budget = section.budget.model_copy(update={"units": benchmark.units[variant]})
+            section = section.model_copy(update={"budget": budget})
+        return section
 
     def defaults(self, stage: Stage) -> Section:
         """A stage's parameters where no recording overrides them."""
