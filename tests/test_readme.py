@@ -74,13 +74,19 @@ def test_the_readme_runs_as_written(tmp_path: Path) -> None:
     prepare(tmp_path)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "GEB_MODELS": str(fetched())}
-    environment.pop("GEB_HOME", None)
+    for name in ("GEB_HOME", "GEB_CHAT_URL"):
+        environment.pop(name, None)
+    said: dict[str, str] = {}
     listed = ["geb demo", *(c for c in commands() if not c.startswith(_LEFT_OUT))]
     for command in listed:
         done = subprocess.run(
             command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+        said[command] = done.stdout
+    assert "5 of 5 answered right" in said["geb demo"]
+    (asked,) = (text for command, text in said.items() if command.startswith("geb ask"))
+    assert "B: no" in asked and "object#0" in asked and "object#1" in asked
     (script,) = (block for language, block in blocks() if language == "python")
     done = subprocess.run(
         [sys.executable, "-c", script],

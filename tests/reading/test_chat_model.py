@@ -42,6 +42,8 @@ def url() -> Iterator[str]:
     params.api_keys = [KEY]
     params.n_ctx = 8192
     params.n_parallel = 1
+    # Two threads that wait for each other are slower than one on a busy machine.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.port = 0
     server = xllamacpp.Server(params)
     yield f"{server.listening_address}/v1"
