@@ -31,7 +31,10 @@ def ask(
     model: Model | None,
     page: Path | None,
 ) -> dict[str, Any]:
-    """Answers, shows the rounds and the biographies it rests on; returns the JSON object."""
+    """Answers, shows the rounds and the biographies it rests on; returns the JSON object.
+
+    Raises GebError for what the user has to mend, and where a model gave no answer at all.
+    """
     if page is not None:
         require_page(page)
     home = Home.of_environment()
@@ -40,8 +43,8 @@ def ask(
     _check(Question.of(question, clock=memory.clock, at=asked_at, choices=choices))
     for line in memory.absent:
         output.say(f"note: {line}")
-    pair = readers(model)
     with way_out():
+        pair = readers(home, model)
         record = ask_memory(
             memory,
             question,
@@ -52,6 +55,8 @@ def ask(
             watch=partial(say_round, output),
         )
     keep(home, record)
+    if record.error and not record.answer:
+        raise GebError(f"no answer: {record.error}; or ask with --model embedded")
     pictures = thumbnails(home, recording, deciding(memory, record))
     show_record(output, memory, record, pictures)
     if page is not None:

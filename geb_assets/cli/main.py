@@ -236,7 +236,7 @@ def search(output: Output, recording: str, query: str, at: str | None) -> None:
     "--model",
     type=click.Choice(["chat", "embedded"]),
     default=None,
-    help="Who reads: a chat model or rules (chat where GEB_CHAT_URL is set).",
+    help="Who reads: a chat model or rules (a chat model where one is configured).",
 )
 @click.option("--html", "page", type=_PATHS, default=None, help="Also write a page with pictures.")
 @_command

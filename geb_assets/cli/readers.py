@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from geb_assets.errors import GebError
+from geb_assets.home import Home
 from geb_assets.reading.answerer import Answerer
 from geb_assets.reading.answerer.chat import ChatAnswerer
 from geb_assets.reading.answerer.embedded import EmbeddedAnswerer
@@ -29,25 +30,30 @@ class Readers:
     answerer: Answerer
 
 
-def readers(model: Model | None) -> Readers:
+def readers(home: Home, model: Model | None) -> Readers:
     """The pair of that name; None: chat where an endpoint is configured, else embedded.
 
-    Raises GebError where chat is asked for and no endpoint is configured.
+    Raises GebError where chat is asked for and no endpoint is configured, and ChatFailure where
+    the endpoint is down, refuses the key, or serves another model.
     """
-    settings = chat_settings()
+    settings = chat_settings(home)
     if model == "embedded" or (model is None and settings is None):
         return Readers(EmbeddedController(), EmbeddedAnswerer())
     if settings is None:
         raise GebError(
             "no chat endpoint is configured; set GEB_CHAT_URL (and GEB_CHAT_MODEL, GEB_CHAT_KEY), "
-            "or ask with --model embedded"
+            "choose a profile that has one with geb use, or ask with --model embedded"
         )
     chat = OpenAICompatible(settings)
+    chat.check()
     return Readers(ChatController(chat), ChatAnswerer(chat))
 
 
-def chat_settings() -> ChatSettings | None:
-    """The endpoint of the chat role; None where none is configured."""
+def chat_settings(home: Home) -> ChatSettings | None:
+    """How the chat role is asked: as the profile has it, else where ``GEB_CHAT_URL`` points."""
+    profile = home.profile()
+    if "chat" in profile.roles:
+        return profile.chat_settings("chat")
     return ChatSettings.of_environment() if os.environ.get("GEB_CHAT_URL") else None
 
 
@@ -58,6 +64,6 @@ def way_out() -> Iterator[None]:
         yield
     except ChatFailure as failure:
         raise GebError(
-            f"{failure} (GEB_CHAT_URL, GEB_CHAT_MODEL and GEB_CHAT_KEY set it); "
+            f"{failure} (set by geb use, or GEB_CHAT_URL, GEB_CHAT_MODEL and GEB_CHAT_KEY); "
             "or ask with --model embedded"
         ) from failure

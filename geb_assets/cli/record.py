@@ -124,13 +124,13 @@ def record_json(memory: Memory, record: Record) -> dict[str, Any]:
         "supports": list(record.supports),
         "controller": record.controller,
         "answerer": record.answerer,
-        "error": record.error or None,
+        "fault": record.error or None,
         "rounds": [
             {
                 "decision": round_.decision,
                 "query": round_.query,
                 "why": round_.why,
-                "error": round_.error or None,
+                "fault": round_.error or None,
                 "units": [unit.id for unit in round_.units],
                 "notes": list(round_.notes),
                 "seconds": round_.seconds,

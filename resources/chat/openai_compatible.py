@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import random
+import re
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -30,6 +31,8 @@ PICTURE_SIDE = 768
 PICTURE_QUALITY = 90
 _LONGEST_WAIT_S = 60.0
 _CONNECT_S = 10.0
+_BLIND = re.compile(r"\b(?:images?|image_url|vision|multimodal|mmproj)\b", re.IGNORECASE)
+"""What a server says, under whatever code, whose model reads no pictures."""
 
 
 class ChatSettings(Options):
@@ -233,6 +236,11 @@ class OpenAICompatible:
                     "model", f"has no model '{model}' or no such path; set chat.model or "
                     f"chat.base_url (404: {said})"
                 ), None  # fmt: skip
+            if pictures and (code in (400, 413, 415, 422) or _BLIND.search(said)):
+                return line(
+                    "images", f"refused a question with pictures; choose a chat.model that reads "
+                    f"them, or ask without frames ({code}: {said})"
+                ), None  # fmt: skip
             if code == 429:
                 return line(
                     "limit", f"limits its callers; wait, or raise chat.retries (429: {said})"
@@ -241,11 +249,6 @@ class OpenAICompatible:
                 return line(
                     "server", f"failed; look after it, or raise chat.retries ({code}: {said})"
                 ), _asked_wait(error.headers)
-            if pictures:
-                return line(
-                    "images", f"refused a question with pictures; choose a chat.model that reads "
-                    f"them, or ask without frames ({code}: {said})"
-                ), None  # fmt: skip
             return line(
                 "model", f"refused the request; check chat.model, chat.reply_format and "
                 f"chat.extra ({code}: {said})"

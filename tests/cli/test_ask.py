@@ -11,6 +11,13 @@ import pytest
 
 from geb_assets.adding import add_videos, set_parameters
 from geb_assets.home import Home
+from tests.resources.chat.test_openai_compatible import (  # noqa: F401
+    Script,
+    Step,
+    refuses,
+    says,
+    script,
+)
 from tests.test_cli import geb, refused, told
 
 ASK = ("ask", "r", "When was the stop sign last seen?")
@@ -121,6 +128,59 @@ def test_an_endpoint_that_is_down(home: Home, monkeypatch: pytest.MonkeyPatch) -
     line = refused(*ASK)
     assert "cannot be reached" in line and "GEB_CHAT_URL" in line and "--model embedded" in line
     assert told(geb(*ASK, "--model", "embedded", "--json"))["answerer"] == "embedded answerer"
+
+
+SEARCH = says('{"decision": "search", "search_query": "Where hangs the sign?"}')
+STOP = says('{"decision": "answer", "search_query": ""}')
+CHOICES = ("--choice", "here", "--choice", "there")
+
+
+@pytest.fixture
+def endpoint(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:  # noqa: F811
+    """An endpoint that follows a script, waited for no longer than it takes."""
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setenv("GEB_CHAT_URL", script.url)
+    return script
+
+
+def test_a_chat_model_steers_and_answers(home: Home, endpoint: Script) -> None:
+    endpoint.steps[:] = [SEARCH, STOP, says('{"answer": "B"}')]
+    answer = told(geb(*ASK, *CHOICES, "--json"))
+    assert (answer["choice"], answer["answer"], answer["fault"]) == ("B", "there", None)
+    assert [round_["query"] for round_ in answer["rounds"]] == ["Where hangs the sign?", ""]
+    assert answer["tokens"] == {"prompt": 33, "completion": 9}
+    shown = endpoint.requests[-1]["messages"][1]["content"]
+    urls = [part["image_url"]["url"] for part in shown if part["type"] == "image_url"]
+    assert urls and all(url.startswith("data:image/jpeg;base64,") for url in urls)
+
+
+def test_refused_pictures_are_left_out(home: Home, endpoint: Script) -> None:
+    blind = refuses(500, "image input is not supported")
+    endpoint.steps[:] = [SEARCH, STOP, blind, says('{"answer": "A"}')]
+    answer = told(geb(*ASK, *CHOICES, "--json"))
+    assert answer["choice"] == "A" and "text alone" in answer["fault"]
+    assert isinstance(endpoint.requests[-1]["messages"][1]["content"], str)
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (refuses(500, "oops"), "failed; look after it"),
+        (Step(429, "{}", {"retry-after": "0"}), "limits its callers"),
+        (Step(cut=True), "cut the connection"),
+        (Step(body="{not json"), "cannot be read"),
+        (says(""), "cannot be read"),
+        (refuses(401, "bad key"), "refused the key; set the variable GEB_CHAT_KEY"),
+        (refuses(404, "no such model"), "has no model 'default'"),
+        (says("I had rather not say."), "names none of the choices"),
+    ],
+)
+def test_an_endpoint_that_fails_is_one_plain_line(
+    home: Home, endpoint: Script, step: Step, message: str
+) -> None:
+    endpoint.steps[:] = [step]
+    line = refused(*ASK, *CHOICES)
+    assert message in line and "--model embedded" in line
 
 
 def test_one_line_a_failure_and_nothing_on_standard_output(home: Home) -> None:

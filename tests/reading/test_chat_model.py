@@ -40,8 +40,8 @@ def url() -> Iterator[str]:
     params.model.path = str(fetched((SMOLLM2,)) / SMOLLM2.name)
     params.model_alias = {"smollm2"}
     params.api_keys = [KEY]
-    params.n_ctx = 8192
-    params.n_parallel = 1
+    # A place each for the controller's and the answerer's rules, which are long to read anew.
+    params.n_ctx, params.n_parallel = 16_384, 2
     # Two threads that wait for each other are slower than one on a busy machine.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.port = 0
@@ -91,7 +91,7 @@ def test_a_model_without_eyes_refuses_pictures(chat: OpenAICompatible) -> None:
     jpeg = bytes(cv2.imencode(".jpg", np.full((20, 20, 3), 90, np.uint8))[1])
     with pytest.raises(ChatFailure) as caught:
         chat.reply([Message("user", ("What is this?", jpeg))], max_tokens=4)
-    assert caught.value.kind in ("images", "server")
+    assert caught.value.kind == "images"
 
 
 def test_a_wrong_key_is_one_line_that_names_the_setting(
@@ -103,18 +103,3 @@ def test_a_wrong_key_is_one_line_that_names_the_setting(
     assert result.exit_code == 1
     line = json.loads(result.stdout)["error"]
     assert "refused the key" in line and "GEB_CHAT_KEY" in line and "another" not in line
-
-
-def test_geb_ask_takes_the_chat_model_where_one_is_configured(
-    url: str, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GEB_CHAT_URL", url)
-    monkeypatch.setenv("GEB_CHAT_MODEL", "smollm2")
-    monkeypatch.setenv("GEB_CHAT_KEY", KEY)
-    asked = ["ask", "r", "What hangs there?", "--choice", "a sign", "--choice", "a cat", "--json"]
-    result = CliRunner().invoke(main, asked)
-    assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert "smollm2" in told["answerer"] and told["tokens"]["prompt"] > 1000
-    result = CliRunner().invoke(main, [*asked, "--model", "embedded"])
-    assert json.loads(result.stdout)["answerer"] == "embedded answerer"

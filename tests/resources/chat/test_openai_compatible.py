@@ -225,6 +225,14 @@ def test_refused_pictures(script: Script) -> None:
     assert (error.kind, len(script.requests)) == ("images", 1)
 
 
+def test_a_server_without_eyes_is_told_from_one_that_fails(script: Script) -> None:
+    look = [Message("user", ("look", jpeg(20, 20)))]
+    error = failure(script.chat(refuses(500, "image input is not supported")), look)
+    assert (error.kind, len(script.requests)) == ("images", 1)
+    error = failure(script.chat(refuses(500, "out of memory")), look)
+    assert (error.kind, len(script.requests)) == ("server", 4)
+
+
 def test_settings_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEB_CHAT_URL", "http://x/v1")
     monkeypatch.delenv("GEB_CHAT_MODEL", raising=False)
