@@ -20,6 +20,16 @@ from tests.resources.chat.test_openai_compatible import (  # noqa: F401
 )
 from tests.test_cli import geb, refused, told
 
+
+def line_of(*words: object) -> str:
+    """The plain line of a command that fails; once, where `refused` has looked at both outputs."""
+    result = geb(*words, "--json")
+    assert result.exit_code == 1, result.output
+    error: str = json.loads(result.stdout)["error"]
+    assert "\n" not in error and "Traceback" not in result.output
+    return error
+
+
 ASK = ("ask", "r", "When was the stop sign last seen?")
 
 
@@ -83,7 +93,7 @@ def test_search_shows_one_name_and_the_id_beside_it(home: Home) -> None:
     ],
 )
 def test_bad_options_are_one_plain_line(home: Home, words: tuple[str, ...], message: str) -> None:
-    assert message in refused(*ASK, *words)
+    assert message in line_of(*ASK, *words)
 
 
 @pytest.mark.parametrize(
@@ -95,10 +105,9 @@ def test_bad_options_are_one_plain_line(home: Home, words: tuple[str, ...], mess
     ],
 )
 def test_questions_that_are_none(home: Home, question: str, message: str) -> None:
-    assert message in refused("ask", "r", question)
-    if message != "the question is empty":
-        assert "x" * 9 not in refused("search", "r", question)
-    assert "the query is empty" in refused("search", "r", "")
+    assert message in line_of("ask", "r", question)
+    query = message.replace("question", "query").replace(" is too long", "")
+    assert query in line_of("search", "r", question)
 
 
 @pytest.mark.parametrize("question", ["谁喝了红杯子？", "هل القطة في المطبخ؟", "[/red] {}%s", "?!"])
@@ -179,7 +188,7 @@ def test_an_endpoint_that_fails_is_one_plain_line(
     home: Home, endpoint: Script, step: Step, message: str
 ) -> None:
     endpoint.steps[:] = [step]
-    line = refused(*ASK, *CHOICES)
+    line = line_of(*ASK, *CHOICES)
     assert message in line and "--model embedded" in line
 
 
