@@ -23,6 +23,7 @@ _NEIGHBOURS = 8
 _OF_A_CHOICE = 6
 """Units taken from the search for one choice."""
 _READOUT_S = 1800.0
+_DESCRIBES = "what the question describes"
 
 
 class EmbeddedController:
@@ -32,14 +33,17 @@ class EmbeddedController:
     times at which a thing that the question concerns was also seen, read out; the question with
     each choice, so that each has its say; the question alone; what came before or after the best
     moment, where the question asks for that; the question with what the best units name. It stops
-    when a round adds nothing, or when no side is left.
+    when a round adds nothing, but for one that looks for what is described, or when no side is
+    left.
     """
 
     name = "embedded controller"
 
     def decide(self, progress: Progress) -> Decision:
         """See :meth:`geb_assets.reading.controller.Controller.decide`."""
-        if progress.rounds and not progress.rounds[-1].units:
+        last = progress.rounds[-1] if progress.rounds else None
+        # What is described may have come with the question; its other times are still to be read.
+        if last is not None and not last.units and last.why != _DESCRIBES:
             return Decision("answer", why="the last round added nothing")
         asked = {round_.query for round_ in progress.rounds}
         for decision in _sides(progress):
@@ -55,7 +59,7 @@ def _sides(progress: Progress) -> Iterator[Decision]:
     if progress.excerpts:
         thing = described(question.text)
         for half in compared(question.text) or ((thing,) if thing else ()):
-            yield Decision("search", half, "what the question describes")
+            yield Decision("search", half, _DESCRIBES)
     for excerpt in _concerned(question, progress.excerpts):
         times = _unread(excerpt, progress)
         if times:
