@@ -98,7 +98,11 @@ def every_benchmark(
     if not keys:
         yield dg.SkipReason("no benchmark is registered")
     for key in sorted(keys, key=lambda one: not one.endswith(f"/{FULL}")):
-        yield dg.RunRequest(partition_key=key, tags=tags_of(planner.stages["predictions"], key))
+        yield dg.RunRequest(
+            partition_key=key,
+            run_key=f"{key}|{context.scheduled_execution_time.isoformat()}",
+            tags=tags_of(planner.stages["predictions"], key),
+        )
 
 
 def request_stale(

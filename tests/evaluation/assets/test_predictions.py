@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 from click.testing import CliRunner
 
 from evaluation.assets import predictions
+from geb_assets import definitions
 from geb_assets.adding import set_parameters
 from geb_assets.asked import records
 from geb_assets.benchmarks import Benchmark, put
@@ -294,3 +297,31 @@ def test_what_does_not_exist_is_said(home: Home) -> None:
     (home.path / "benchmarks.toml").write_text("[benchmarks.a")
     with pytest.raises(GebError, match=r"benchmarks\.toml is no valid TOML"):
         home.benchmarks()
+
+
+def test_the_schedule_and_the_sensor_run_benchmarks(home: Home) -> None:
+    register(home, variants=("no_association", "full"))
+    repository = definitions.build(home).get_repository_def()
+    with dg.DagsterInstance.ephemeral() as instance:
+        context = dg.build_schedule_context(
+            instance=instance,
+            repository_def=repository,
+            scheduled_execution_time=datetime(2026, 1, 4, 5, tzinfo=UTC),
+        )
+        weekly = repository.get_schedule_def("weekly_benchmarks").evaluate_tick(context)
+        sensed = dg.build_sensor_context(instance=instance, repository_def=repository)
+        ticked = repository.get_sensor_def("stale_benchmarks").evaluate_tick(sensed)
+    asked = [request.partition_key for request in weekly.run_requests or []]
+    assert asked == ["mine/full", "mine/no_association"]
+    assert {one.tags["geb/benchmark"] for one in weekly.run_requests or []} == {"mine"}
+    wanted = {(one.partition_key, one.asset_selection[0].to_user_string())
+              for one in ticked.run_requests or [] if one.asset_selection}  # fmt: skip
+    assert wanted == {("mine/full", "predictions"), ("mine/no_association", "predictions")}
+    graph = repository.asset_graph.get(dg.AssetKey("scores"))
+    mapping = graph.partition_mappings[dg.AssetKey("predictions")]
+    assert graph.partitions_def is not None
+    read = mapping.get_upstream_mapped_partitions_result_for_partitions(
+        graph.partitions_def.subset_with_partition_keys(["mine/no_association"]),
+        graph.partitions_def, graph.partitions_def,
+    )  # fmt: skip
+    assert set(read.partitions_subset.get_partition_keys()) == {"mine/full", "mine/no_association"}
