@@ -123,3 +123,6 @@ def test_two_in_view_that_nothing_tells_apart() -> None:
     )
     record = run("Is the cup that I drank from the same one that I washed?", memory=memory)
     assert not record.decided
+    for choices in ((), ("green", "red")):
+        record = run("Which colour has the cup that I drank from?", *choices, memory=memory)
+        assert not record.decided and "single out" in record.why

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from geb_assets.reading.answerer import Answer
-from geb_assets.reading.answerer.following import follow
+from geb_assets.reading.answerer.following import follow, is_lost
 from geb_assets.reading.answerer.identity import Count, Sameness, count_things, sameness
 from geb_assets.reading.answerer.passages import (
     Passage,
@@ -55,17 +56,28 @@ class EmbeddedAnswerer:
         same = sameness(question, evidence, weight)
         count = count_things(question, evidence)
         if question.choices:
-            return (
-                _chosen_by_sameness(question, same)
-                or _chosen_by_count(question, count)
-                or follow(question, evidence, weight)
-                or _weighed(question, found, weight)
-            )
-        if same is not None:
+            chosen = _chosen_by_sameness(question, same) or _chosen_by_count(question, count)
+            if chosen is not None:
+                return chosen
+        elif same is not None:
             return _told_sameness(same)
-        if count is not None:
+        elif count is not None:
             return _told_count(count)
-        return follow(question, evidence, weight) or _sentence(question, found, weight)
+        followed = None if same is not None else follow(question, evidence, weight)
+        if followed is not None:
+            return followed
+        told = _weighed if question.choices else _sentence
+        answer = told(question, found, weight)
+        if same is not None:
+            return _guessed(answer, same.why)
+        if is_lost(question, evidence, weight):
+            return _guessed(answer, "the evidence does not single out the thing that is meant")
+        return answer
+
+
+def _guessed(answer: Answer, why: str) -> Answer:
+    """The nearest answer to a question about a thing that was not found."""
+    return replace(answer, decided=False, why=f"{why}; nearest: {answer.why}")
 
 
 def _weighed(

@@ -15,6 +15,7 @@ from geb_assets.reading.answerer.referent import (
     Scene,
     Told,
     Weight,
+    bearing,
     called,
     moment_shown,
 )
@@ -92,6 +93,18 @@ def follow(question: Question, evidence: Evidence, weight: Weight) -> Answer | N
     if question.choices:
         return _weighed(followed, _biography(followed))
     return _became(followed) if _BECAME.search(rest) else None
+
+
+def is_lost(question: Question, evidence: Evidence, weight: Weight) -> bool:
+    """Whether a question describes one of several things and the evidence does not say which."""
+    thing = described(question.text)
+    if thing is None:
+        return False
+    description, scene = Description.of(thing), Scene(evidence, weight)
+    return bool(description.name) and (
+        len(bearing(description.name[-1], evidence.excerpts)) > 1
+        and scene.resolve(description) is None
+    )
 
 
 def _edge(followed: _Followed) -> float:

@@ -40,7 +40,7 @@ def sameness(question: Question, evidence: Evidence, weight: Weight) -> Sameness
     """
     if question.asks != "whether" and not _ASKS_SAME.search(question.text):
         return None
-    halves = _halves(question.text, evidence)
+    halves = _halves(question.text, evidence) if evidence.excerpts else None
     if halves is None:
         return None
     scene = Scene(evidence, weight)
