@@ -93,13 +93,20 @@ def _shown_roles(roles: dict[str, str], profile: Profile) -> RichTable:
 
 
 def _shown_files(files: list[dict[str, Any]]) -> RichTable:
-    shown = _table("file", "from", "MB", "licence", "")
+    shown = _table("file", "size", "", "from", "licence")
     for file in files:
         state = "present" if file["present"] else "will be downloaded"
-        size = "?" if file["size"] is None else f"{file['size'] / 1e6:,.1f}"
         origin = file["package"] or file["by"] or "this machine"
-        shown.add_row(file["file"], origin, size, file["licence"], state)
+        # A kept file is named after its package, which stands beside it here.
+        name = file["file"].removeprefix(f"{file['package'].replace(' ', '-')}-")
+        shown.add_row(name, _size(file["size"]), state, origin, file["licence"])
     return shown
+
+
+def _size(size: int | None) -> str:
+    if size is None:
+        return "?"
+    return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:,.1f} kB"
 
 
 def _table(*columns: str) -> RichTable:
