@@ -19,6 +19,7 @@ from geb_assets.home import Home
 from geb_assets.parameters import SECTIONS, Lines, effective
 from geb_assets.registry import LineFile, Recording, Registry, SourceFile, Video, check_name, edit
 from geb_assets.stage import Progress
+from geb_assets.writing.chains.released import read_chains
 from geb_assets.writing.lines.footage import near_footage
 from geb_assets.writing.lines.imported import LineKind
 from geb_assets.writing.lines.read import read_lines
@@ -49,6 +50,7 @@ def add_videos(
     clock: ClockKind | None = None,
     captions: Sequence[Path] = (),
     transcripts: Sequence[Path] = (),
+    chains: Sequence[Path] = (),
     cast: Sequence[str] = (),
     wearer: str = "",
     clip_seconds: int | None = None,
@@ -94,6 +96,7 @@ def add_videos(
         cast=tuple(cast) or (known.cast if known else ()),
         videos=tuple(everything),
         lines=(*lines, *line_files),
+        chains=_chain_files(chains, reader) or (known.chains if known else ()),
         parameters=parameters,
     )
     _check_parameters(home.registry(), parameters)
@@ -105,6 +108,23 @@ def add_videos(
 
     edit(home.path, change)
     return Added(len(fresh), counted, tuple(notes))
+
+
+def _chain_files(paths: Sequence[Path], clock: Clock) -> tuple[SourceFile, ...]:
+    """Released chains, each read once so that a wrong file is refused before anything is kept."""
+    files = []
+    for path in paths:
+        read_chains(path, clock)
+        stat = path.stat()
+        files.append(
+            SourceFile(
+                path=os.path.abspath(path),
+                size=stat.st_size,
+                mtime_ns=stat.st_mtime_ns,
+                digest=file_digest(path),
+            )
+        )
+    return tuple(files)
 
 
 def set_parameters(home: Home, name: str, assignments: Mapping[str, Any]) -> None:

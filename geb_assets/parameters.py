@@ -216,12 +216,40 @@ class Episodes(Section):
 
     asset = "episodes"
 
+    caption_frames: Count = 16
+    """Most pictures of a half-minute that a chat model captions."""
     words_3min: Count = 200
     """Longest composed 3-minute caption, words."""
     words_10min: Count = 300
     """Longest composed 10-minute caption, words."""
     words_1h: Count = 1500
     """Longest composed 1-hour caption, words."""
+
+
+class Names(Section):
+    """Who of the cast an entity is (appendix A, naming; 9.19)."""
+
+    asset = "names"
+
+    frames: Count = 6
+    """Frames of a clip shown to the model that assigns its people."""
+    looks: Count = 40
+    """Encounters, evenly spaced over the day, from which a person's clothing is distilled."""
+    share: Fraction = 0.5
+    """Share of an entity's encounters of a day that have to show a feature."""
+
+
+class Chains(Section):
+    """Topics and events followed through the captions (3)."""
+
+    asset = "chains"
+
+    topics: Annotated[int, Field(ge=0)] = 200
+    """Most topics followed, those of the most captions first."""
+    topic_captions: Count = 50
+    """Captions of one call that reads a topic's facts (3.1)."""
+    activities: Count = 15
+    """Most activities told of one day (3.2)."""
 
 
 class Graph(Section):
@@ -256,6 +284,8 @@ SECTIONS: Mapping[str, type[Section]] = {
     "association": Association,
     "lines": Lines,
     "episodes": Episodes,
+    "names": Names,
+    "chains": Chains,
     "graph": Graph,
     "reading": Reading,
     "scores": Scores,

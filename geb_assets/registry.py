@@ -65,6 +65,8 @@ class Recording(_Value):
     cast: tuple[str, ...] = ()
     videos: tuple[Video, ...] = ()
     lines: tuple[LineFile, ...] = ()
+    chains: tuple[SourceFile, ...] = ()
+    """Released topic and event chains, taken instead of a model's."""
     parameters: Mapping[str, Mapping[str, Any]] = {}
 
     def show(self, seconds: float) -> str:

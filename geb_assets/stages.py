@@ -5,6 +5,7 @@ from __future__ import annotations
 from evaluation.assets.predictions import STAGE as PREDICTIONS
 from evaluation.assets.scores import STAGE as SCORES
 from geb_assets.stage import Stage
+from geb_assets.writing.chains.asset import STAGE as CHAINS
 from geb_assets.writing.clips.asset import STAGE as CLIPS
 from geb_assets.writing.descriptions.asset import STAGE as DESCRIPTIONS
 from geb_assets.writing.detections.asset import STAGE as DETECTIONS
@@ -13,6 +14,7 @@ from geb_assets.writing.entities.asset import STAGE as ENTITIES
 from geb_assets.writing.episodes.asset import STAGE as EPISODES
 from geb_assets.writing.graph.asset import STAGE as GRAPH
 from geb_assets.writing.lines.asset import STAGE as LINES
+from geb_assets.writing.names.asset import STAGE as NAMES
 from geb_assets.writing.observations.asset import STAGE as OBSERVATIONS
 from geb_assets.writing.tracks.asset import STAGE as TRACKS
 
@@ -25,7 +27,9 @@ STAGES: tuple[Stage, ...] = (
     DESCRIPTIONS,
     EMBEDDINGS,
     ENTITIES,
+    NAMES,
     EPISODES,
+    CHAINS,
     GRAPH,
     PREDICTIONS,
     SCORES,

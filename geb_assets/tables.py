@@ -265,6 +265,63 @@ TABLES: dict[str, Table] = {
             ("entity",),
         ),
         Table(
+            "names", "names", "recording", "one entity named on one day",
+            (
+                RECORDING,
+                Column("entity", TEXT, "The entity."),
+                Column("day", INT, "The day, from 1. A name carries to the entity's other days "
+                       "unless two days differ."),
+                Column("cast_name", TEXT, "Who of the cast it is."),
+                Column("named_at", REAL, "From when it can be known.", "s"),
+                VISIBLE,
+                Column("evidence", TEXT, "The features that tell this person from the others."),
+            ),
+            ("entity", "day"),
+        ),
+        Table(
+            "assignments", "names", "recording", "one encounter assigned to one of the cast",
+            (
+                RECORDING, CLIP, OBSERVATION,
+                Column("cast_name", TEXT, "Who of the cast is seen."),
+                VISIBLE,
+            ),
+            ("observation",),
+        ),
+        Table(
+            "clothing", "names", "recording", "one person's clothing on one day",
+            (
+                RECORDING,
+                Column("cast_name", TEXT, "Who wears it."),
+                Column("day", INT, "The day, from 1."),
+                Column("features", pl.List(TEXT), "Stable features, others of the cast may share."),
+                VISIBLE,
+            ),
+            ("day", "cast_name"),
+        ),
+        Table(
+            "consolidations", "names", "recording", "one entity that is one of the cast",
+            (
+                RECORDING,
+                Column("cast_name", TEXT, "Who of the cast it is, as of the recording's end."),
+                Column("entity", TEXT, "The entity; `memberships` stay as they are."),
+                Column("person", TEXT, "The largest entity of that person."),
+                VISIBLE,
+            ),
+            ("cast_name", "entity"),
+        ),
+        Table(
+            "chains", "chains", "recording", "one fact of a topic or event chain",
+            (
+                RECORDING,
+                Column("kind", TEXT, "`topic` or `event`."),
+                Column("label", TEXT, "What is followed."),
+                Column("text", TEXT, "What happened then."),
+                START, END, VISIBLE,
+                Column("source", TEXT, "`model`, or the name of the file it was imported from."),
+            ),
+            ("start_s", "end_s", "kind", "label", "text"),
+        ),
+        Table(
             "lines", "lines", "recording", "one line of narration or dialogue",
             (
                 RECORDING,
@@ -286,7 +343,8 @@ TABLES: dict[str, Table] = {
                 START, END, VISIBLE,
                 Column("text", TEXT, "The caption."),
                 Column("source", TEXT,
-                       "`released`, `lines`, `observations` or `composed`: what it is made of."),
+                       "What it is made of: `released`, `lines`, `observations`, `composed`; by a "
+                       "model: `captioned`, `summarized`."),
             ),
             ("start_s", "end_s", "episode"),
         ),

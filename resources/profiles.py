@@ -27,11 +27,14 @@ from resources.tracker.boxmot import BoxMotOptions
 
 if TYPE_CHECKING:
     from resources.appearance import Appearance
+    from resources.captioner import Captioner, Summarizer
     from resources.chat.calls import Calls, KeptChat
+    from resources.chronicler import Chronicler
     from resources.describer import Describer
     from resources.detector import Detector
     from resources.embedder import ClipEmbedder, IdentityEmbedder, TextEmbedder
     from resources.identity import ModelIdentity
+    from resources.namer import Namer, Wardrobe
     from resources.tracker import Tracker
 
 OptionValues = Mapping[str, Mapping[str, Any]]
@@ -137,6 +140,21 @@ class Roles:
 
     def text_embedder(self) -> TextEmbedder:
         return cast("TextEmbedder", self._make("text_embedder"))
+
+    def namer(self) -> Namer:
+        return cast("Namer", self._make("namer"))
+
+    def wardrobe(self) -> Wardrobe:
+        return cast("Wardrobe", self._make("wardrobe"))
+
+    def captioner(self) -> Captioner:
+        return cast("Captioner", self._make("captioner"))
+
+    def summarizer(self) -> Summarizer:
+        return cast("Summarizer", self._make("summarizer"))
+
+    def chronicler(self) -> Chronicler:
+        return cast("Chronicler", self._make("chronicler"))
 
     def clip_embedder(self) -> ClipEmbedder | None:
         """None where the profile has no visual channel."""
@@ -260,6 +278,36 @@ def _vision_language(chat: KeptChat, section: Section) -> Any:
     )
 
 
+def _namer(chat: KeptChat, section: Section) -> Any:
+    from resources.namer.by_chat import ChatNamer
+
+    return ChatNamer(chat)
+
+
+def _wardrobe(chat: KeptChat, section: Section) -> Any:
+    from resources.namer.by_chat import ChatWardrobe
+
+    return ChatWardrobe(chat)
+
+
+def _captioner(chat: KeptChat, section: Section) -> Any:
+    from resources.captioner.by_chat import ChatCaptioner
+
+    return ChatCaptioner(chat)
+
+
+def _summarizer(chat: KeptChat, section: Section) -> Any:
+    from resources.captioner.by_chat import ChatSummarizer
+
+    return ChatSummarizer(chat)
+
+
+def _chronicler(chat: KeptChat, section: Section) -> Any:
+    from resources.chronicler.by_chat import ChatChronicler
+
+    return ChatChronicler(chat)
+
+
 EMBEDDED = Profile(
     name="embedded",
     roles={
@@ -305,6 +353,11 @@ PAPER = Profile(
         "tracker": Adapter(_boxmot, BoxMotOptions()),
         "appearance": Adapter(_clip_dinov2, ClipDinoOptions()),
         "describer": Asking("chat", _vision_language),
+        "namer": Asking("chat", _namer),
+        "wardrobe": Asking("text_chat", _wardrobe),
+        "captioner": Asking("chat", _captioner),
+        "summarizer": Asking("text_chat", _summarizer),
+        "chronicler": Asking("text_chat", _chronicler),
         "identity_embedder": Adapter(_qwen3_vl_identity, Qwen3VLOptions()),
         "text_embedder": Adapter(_qwen3_text, Qwen3TextOptions()),
         "clip_embedder": Adapter(_qwen3_vl_clips, Qwen3VLOptions()),

@@ -66,6 +66,7 @@ def demo(output: Output, seed: int) -> None:
 @click.option("--start", "starts", multiple=True, help="Clock time of a video's first frame.")
 @click.option("--captions", multiple=True, type=_PATHS, help="Narration: a file or a folder.")
 @click.option("--transcripts", multiple=True, type=_PATHS, help="Dialogue: a file or a folder.")
+@click.option("--chains", multiple=True, type=_PATHS, help="Released topic or event chains.")
 @click.option("--cast", multiple=True, help="A person's name; repeat for more.")
 @click.option("--wearer", default="", help="Who wears the camera.")
 @click.option("--clip-seconds", type=int, default=None, help="Length of a clip, s (30).")

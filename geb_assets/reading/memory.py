@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Protocol, cast
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from geb_assets.clock import Clock
 from geb_assets.errors import GebError
 from geb_assets.home import Home
+from geb_assets.naming import Naming, cast_names
 from geb_assets.reading.dense import DenseIndex, VectorRows
 from geb_assets.reading.index import Index
 from geb_assets.reading.matching import Candidates, match_scores
@@ -27,7 +28,9 @@ from geb_assets.reading.split import split_pagerank
 from geb_assets.reading.times import named_times
 from geb_assets.reading.units import APPEARANCES, CHAINS, Frame, Unit, UnitKind
 from geb_assets.reading.variants import Variant, variant_of
+from geb_assets.tables import TABLES
 
+NAMING_COLUMNS = ("entity", "day", "cast_name", "named_at")
 Places = NDArray[np.int64]
 Vector = NDArray[np.float32]
 
@@ -65,6 +68,10 @@ class Memory:
     visual_encoder: Encoder | None = None
     stored_frames: Callable[[str], pl.DataFrame] | None = None
     """Clip to its frames (time_s, jpeg)."""
+    namings: pl.DataFrame = field(default_factory=lambda: TABLES["names"].empty())
+    """Rows of table `names`."""
+    facts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CHAINS))
+    """Rows of table `chains`, with the columns of :data:`units.CHAINS`."""
 
     @classmethod
     def open(
@@ -95,6 +102,8 @@ class Memory:
             source.text_embedder(),
             source.clip_embedder(),
             stored_frames=source.frames_of(),
+            namings=source.rows("names"),
+            facts=source.rows("chains").select(list(CHAINS)),
         )
 
     @classmethod
@@ -146,6 +155,8 @@ class Memory:
             encoder,
             visual_encoder,
             None if stored is None else frames_of,
+            frames.get("names", TABLES["names"].empty()),
+            frames.get("chains", TABLES["chains"].empty()).select(list(CHAINS)),
         )
 
     @property
@@ -287,8 +298,18 @@ class Memory:
         return frame.sort("start_s", "end_s", "observation")
 
     def cast_names(self, entities: Sequence[str], *, at: float | None = None) -> dict[str, str]:
-        """Entity to cast name; no memory names anybody before table ``names`` is written."""
-        return {}
+        """Entity to cast name, for those that are named at that time: decided from what had been
+        named, proven different and seen by then (spec 9.19)."""
+        when = np.inf if at is None else float(at)
+        known = self.namings.filter(pl.col("named_at") <= when)
+        if known.is_empty():
+            return {}
+        namings = [Naming(*row) for row in known.select(NAMING_COLUMNS).iter_rows()]
+        visible, keys = self.index.nodes.visible(when), self.index.entities.keys_at(when)
+        named = sorted({naming.entity for naming in namings})
+        sizes = {entity: len(self._members(entity, visible, keys)) for entity in named}
+        names = cast_names(namings, self.separated(named, at=at), sizes)
+        return {entity: names[entity] for entity in entities if entity in names}
 
     def separated(self, entities: Sequence[str], *, at: float | None = None) -> set[frozenset[str]]:
         """Pairs of these entities of which two observations, visible at that time, were proven
@@ -311,9 +332,10 @@ class Memory:
         return pairs
 
     def chains(self, *, at: float | None = None) -> pl.DataFrame:
-        """Facts with the columns of :data:`units.CHAINS`; none before table ``chains`` is
-        written."""
-        return pl.DataFrame(schema=CHAINS)
+        """Facts with ``visible_from <= at``, with the columns of :data:`units.CHAINS`."""
+        if at is None:
+            return self.facts
+        return self.facts.filter(pl.col("visible_from") <= at)
 
     def clips(self, *, at: float | None = None) -> list[Unit]:
         """Every clip visible at that time, in time order."""

@@ -137,6 +137,10 @@ class Source:
 
         return stored
 
+    def rows(self, table: str) -> pl.DataFrame:
+        """The recording's rows of a small table that is read whole; none before it is built."""
+        return self.home.store.read(table, recording=self.recording)
+
     def _partitions(self, table: str) -> list[str]:
         stage = self.planner.stages[TABLES[table].asset]
         return self.planner.partitions(stage, [self.recording])

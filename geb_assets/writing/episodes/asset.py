@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -11,11 +11,65 @@ import polars as pl
 from geb_assets.parameters import Episodes
 from geb_assets.stage import Finding, Result, Stage, Work
 from geb_assets.writing.embeddings.asset import units
-from geb_assets.writing.episodes.build import build_episodes
+from geb_assets.writing.episodes.build import build_episodes, extracted
+from geb_assets.writing.episodes.captioned import caption_units, untold
 from geb_assets.writing.lines.asset import imported, lines_sources
 from geb_assets.writing.lines.footage import near_footage
 from geb_assets.writing.lines.imported import EPISODES
+from resources.captioner import NotCaptioned
+from resources.concurrency import in_flight
 from resources.store import encode_vectors
+
+
+class _Told:
+    """Captions by the models that the profile has; counts the calls that failed."""
+
+    def __init__(self, work: Work, section: Episodes) -> None:
+        served = work.stage.served_by(work.roles.profile)
+        self.summarizes = "summarizer" in served
+        self._captions = "captioner" in served
+        self._work, self._section = work, section
+        self.failed = 0
+
+    def captions(self, clips: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame | None:
+        """Captions of the units of these clips; None where no model writes any."""
+        work = self._work
+        if not self._captions:
+            return None
+
+        def frames_of(clip: Mapping[str, Any]) -> pl.DataFrame:
+            within = {"segment": clip["segment"], "clip": clip["clip"]}
+            return work.read("frames", ["time_s", "jpeg"], **within)
+
+        made, failed = caption_units(
+            clips,
+            lines,
+            frames_of,
+            work.roles.captioner(),
+            wearer=work.recording.wearer,
+            most=self._section.caption_frames,
+            progress=lambda done, total: work.progress("episodes: captions", done, total),
+        )
+        self.failed += failed
+        return made
+
+    def summaries(self, windows: Sequence[Sequence[str]], words: int) -> list[str | None]:
+        """One text of each window; None where the call failed."""
+        summarizer = self._work.roles.summarizer()
+
+        def tell(window: tuple[int, Sequence[str]]) -> str | None:
+            try:
+                return summarizer.summarize(window[1], words)
+            except NotCaptioned:
+                return None
+
+        texts: list[str | None] = [None] * len(windows)
+        found = in_flight(tell, enumerate(windows), summarizer.in_flight)
+        for done, ((place, _), text) in enumerate(found):
+            self._work.progress("episodes: summaries", done + 1, len(windows))
+            texts[place] = text
+        self.failed += texts.count(None)
+        return texts
 
 
 def run(work: Work) -> Result:
@@ -24,17 +78,24 @@ def run(work: Work) -> Result:
         [pl.DataFrame(schema=EPISODES), *(one.episodes for one in imported(work.recording))]
     )
     spans = np.array(work.recording.footage(), np.float64).reshape(-1, 2)
+    lines, clips = work.read("lines"), work.read("clips").filter(pl.col("status") == "ok")
+    given = near_footage(released, spans, 0.0)
+    told = _Told(work, section)
+    captioned = told.captions(untold(clips, given, lines), lines)
     episodes = build_episodes(
         work.name,
-        lines=work.read("lines"),
-        released=near_footage(released, spans, 0.0),
-        clips=work.read("clips").filter(pl.col("status") == "ok"),
+        lines=lines,
+        released=given,
+        clips=clips,
         descriptions=work.read("descriptions"),
         words={
             "3min": section.words_3min,
             "10min": section.words_10min,
             "1h": section.words_1h,
         },
+        captioned=captioned,
+        shorten=told.summaries if told.summarizes else extracted,
+        source="summarized" if told.summarizes else "composed",
     )
     embedder = work.roles.text_embedder()
     texts = episodes["text"].to_list()
@@ -55,6 +116,7 @@ def run(work: Work) -> Result:
     counts = episodes.group_by("scale", maintain_order=True).len()
     return Result(
         {"episodes": episodes, "episode_embeddings": rows},
+        failed=told.failed,
         figures={f"episodes {scale}": count for scale, count in counts.iter_rows()},
     )
 
@@ -82,6 +144,7 @@ STAGE = Stage(
     ),
     reads=("clips", "descriptions", "lines"),
     roles=("text_embedder",),
+    optional={"captioner": ("frames",), "summarizer": ()},
     sources=lines_sources,
     checks={
         "unique_ids": "Episode ids are unique.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, cast
 
 import numpy as np
@@ -17,6 +17,14 @@ from geb_assets.writing.episodes.windows import windows
 
 Coarse = Literal["3min", "10min", "1h"]
 
+Shorten = Callable[[Sequence[Sequence[str]], int], Sequence[str | None]]
+"""Texts of each window and the most words to one text each; None where it could not be had."""
+
+
+def extracted(windows_texts: Sequence[Sequence[str]], words: int) -> list[str | None]:
+    """Each window's text composed of its sentences, without a model."""
+    return [extract(texts, words) for texts in windows_texts]
+
 
 def build_episodes(
     recording: str,
@@ -26,25 +34,44 @@ def build_episodes(
     clips: pl.DataFrame,
     descriptions: pl.DataFrame,
     words: Mapping[str, int],
+    captioned: pl.DataFrame | None = None,
+    shorten: Shorten = extracted,
+    source: str = "composed",
 ) -> pl.DataFrame:
     """Rows of the episodes table at every scale.
 
     ``lines``, ``clips`` and ``descriptions`` are rows of their tables (empty where there are none);
     ``released`` holds scale, start_s, end_s, text; ``words`` is the longest composed caption of
-    ``3min``, ``10min`` and ``1h``. A unit takes its released caption, else its lines, else what its
-    clips show. A coarse window is composed where no released caption of that scale overlaps it.
+    ``3min``, ``10min`` and ``1h``. A unit takes its released caption, else the one ``captioned`` by
+    a model (EPISODE), else its lines, else what its clips show. ``shorten`` makes the coarse ones,
+    which say ``source``. A coarse window is composed where no released caption of that scale
+    overlaps it.
     """
     given = _released(released)
-    rows = [_finest(given.filter(pl.col("scale") == "30sec"), lines, clips, descriptions)]
+    rows = [
+        _finest(
+            given.filter(pl.col("scale") == "30sec"),
+            pl.DataFrame(schema=EPISODE) if captioned is None else captioned,
+            lines,
+            clips,
+            descriptions,
+        )
+    ]
     for scale in COARSER:
         coarse = cast(Coarse, scale)
         own = given.filter(pl.col("scale") == coarse)
-        composed = compose_coarser(rows[-1], coarse, words[coarse])
+        composed = compose_coarser(rows[-1], coarse, words[coarse], shorten, source)
         rows.append(_sorted(pl.concat([own, _apart(composed, own)])))
     return _table(recording, pl.concat(rows))
 
 
-def compose_coarser(finer: pl.DataFrame, scale: Coarse, words: int) -> pl.DataFrame:
+def compose_coarser(
+    finer: pl.DataFrame,
+    scale: Coarse,
+    words: int,
+    shorten: Shorten = extracted,
+    source: str = "composed",
+) -> pl.DataFrame:
     """Episodes of ``scale`` composed from the next finer ones, EPISODE, at most ``words`` long.
 
     Visible when the window has ended and everything it is made of is visible.
@@ -61,15 +88,20 @@ def compose_coarser(finer: pl.DataFrame, scale: Coarse, words: int) -> pl.DataFr
         "start_s": cut.start_s,
         "end_s": cut.end_s,
         "visible_from": np.maximum(cut.end_s, parts["visible_from"].to_numpy()),
-        "text": [extract(texts, words) for texts in parts["text"].to_list()],
-        "source": ["composed"] * parts.height,
+        "text": shorten(parts["text"].to_list(), words),
+        "source": [source] * parts.height,
     }
-    return pl.DataFrame(made, schema=EPISODE)
+    return pl.DataFrame(made, schema=EPISODE).drop_nulls("text")
 
 
 def _finest(
-    given: pl.DataFrame, lines: pl.DataFrame, clips: pl.DataFrame, descriptions: pl.DataFrame
+    given: pl.DataFrame,
+    captioned: pl.DataFrame,
+    lines: pl.DataFrame,
+    clips: pl.DataFrame,
+    descriptions: pl.DataFrame,
 ) -> pl.DataFrame:
+    given = pl.concat([given, _elsewhere(captioned, given)])
     told = _elsewhere(episodes_from_lines(lines), given)
     seen = compose_from_observations(clips, descriptions)
     return _sorted(pl.concat([given, told, _elsewhere(seen, pl.concat([given, told]))]))

@@ -1,0 +1,1 @@
+"""Topics and events followed through the captions (spec 3; MAGIC's narrative memory chain)."""
