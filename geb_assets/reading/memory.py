@@ -102,7 +102,7 @@ class Memory:
             source.text_embedder(),
             source.clip_embedder(),
             stored_frames=source.frames_of(),
-            namings=source.rows("names"),
+            namings=chosen.namings(source.rows("names")),
             facts=source.rows("chains").select(list(CHAINS)),
         )
 
@@ -155,7 +155,7 @@ class Memory:
             encoder,
             visual_encoder,
             None if stored is None else frames_of,
-            frames.get("names", TABLES["names"].empty()),
+            chosen.namings(frames.get("names", TABLES["names"].empty())),
             frames.get("chains", TABLES["chains"].empty()).select(list(CHAINS)),
         )
 

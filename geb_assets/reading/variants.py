@@ -41,6 +41,8 @@ class Variant:
     captions: Literal["beside", "alone", "naming", "appended"] = "beside"
     """What captions are: beside the biographies, all there is, joined by what they name, or all
     there is with the descriptions appended to them."""
+    lenient_names: bool = False
+    """Whether a cast name is visible before anybody could know it."""
     reading: Mapping[str, Any] = field(default_factory=dict)
     """Reading parameters that it sets."""
     answering: Mapping[str, Any] = field(default_factory=dict)
@@ -82,6 +84,12 @@ class Variant:
             case "beside":
                 pass
         return view
+
+    def namings(self, names: pl.DataFrame) -> pl.DataFrame:
+        """Rows of table `names` as this variant sees them."""
+        if not self.lenient_names:
+            return names
+        return names.with_columns(named_at=pl.lit(float("-inf")))
 
     def vectors(
         self,
@@ -127,6 +135,7 @@ VARIANTS: Mapping[str, Variant] = {
         Variant("captions_only", captions="alone"),
         Variant("name_graph", captions="naming"),
         Variant("name_graph_6", captions="naming", reading={"budget": Budget(units=6)}),
+        Variant("lenient_names", lenient_names=True),
     )
 }
 

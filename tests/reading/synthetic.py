@@ -108,6 +108,23 @@ def random_tables(
         later=[ids[j] for _, j in pairs],
         visible_from=[max(last[i], last[j]) for i, j in pairs],
     )
+    named = [
+        (f"r/e{e:03d}", day, str(rng.choice(["Ada", "Bo"])), float(rng.uniform(0, clips * 30)))
+        for e in sorted(set(entity.tolist())) for day in (1, 2) if rng.random() < 0.5
+    ]  # fmt: skip
+    names = table(
+        "names",
+        entity=[e for e, _, _, _ in named],
+        day=[day for _, day, _, _ in named],
+        cast_name=[name for _, _, name, _ in named],
+        named_at=[told_at for *_, told_at in named],
+        visible_from=[told_at for *_, told_at in named],
+    )
+    told_from = rng.uniform(0, clips * 30, 8)
+    chains = table(
+        "chains", kind=["topic"] * 8, label=["cup"] * 8, text=[sentence(rng) for _ in range(8)],
+        start_s=told_from, end_s=told_from, visible_from=told_from + 5,
+    )  # fmt: skip
     nodes, edges = build_graph(
         "r", clips=clip_rows, observations=observations, memberships=memberships,
         episodes=episodes, weights=Graph(),
@@ -136,6 +153,8 @@ def random_tables(
         "memberships": memberships,
         "separations": separations,
         "episodes": episodes,
+        "names": names,
+        "chains": chains,
         "embeddings": embeddings,
         "episode_embeddings": table(
             "episode_embeddings", episode=episodes["episode"], kind=["text"] * len(spans),

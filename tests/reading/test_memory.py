@@ -64,6 +64,8 @@ def test_a_search_at_a_time_is_a_search_of_what_was_there(
         entities = tables["memberships"]["entity"].unique().sort().to_list()
         assert memory.appearances(entities, at=at).equals(rebuilt.appearances(entities))
         assert memory.separated(entities, at=at) == rebuilt.separated(entities)
+        assert memory.cast_names(entities, at=at) == rebuilt.cast_names(entities)
+        assert memory.chains(at=at).equals(rebuilt.chains())
         window = sorted(rng.uniform(0, 360, 2))
         same(
             memory.read_out(*window, at=at, entities=entities[:3]),
