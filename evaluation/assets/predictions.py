@@ -367,7 +367,7 @@ STAGE = Stage(
     ),
     group="evaluation",
     kinds=("polars", "deltalake"),
-    reads=tuple(dict.fromkeys([*COLUMNS, *VECTORS])),
+    reads=tuple(dict.fromkeys([*COLUMNS, *VECTORS, "names", "chains"])),
     optional={READER: ("frames",)},
     sources=sources,
     checks={
