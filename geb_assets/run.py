@@ -254,6 +254,13 @@ def _work(
     )
 
 
+def work_of(home: Home, planner: Planner, stage: Stage, partition: str) -> Work:
+    """What a run of a stale partition would be handed now; its upstream has to be built."""
+    inputs = planner.expected(stage, partition)
+    rerun = planner.only_failed(stage, partition)
+    return _work(home, planner, stage, partition, inputs, rerun=rerun)
+
+
 def _trial(
     home: Home, planner: Planner, stage: Stage, partition: str, inputs: Inputs, *, rerun: bool
 ) -> Trial:

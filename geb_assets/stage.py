@@ -198,6 +198,15 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """Calls that a role would be asked for one partition, and a guess of the tokens of each."""
+
+    calls: int
+    prompt_tokens: float
+    completion_tokens: float
+
+
+@dataclass(frozen=True)
 class Stage:
     """One step: what it reads, which roles serve it, and the function that computes a partition.
 
@@ -223,6 +232,8 @@ class Stage:
     """Roles that serve it where the profile has them, to the tables read for their sake alone."""
     sources: Callable[[Any, str], Any] = lambda entry, partition: None
     """What it reads of its Recording's or Benchmark's entry, as plain JSON values."""
+    calls: Mapping[str, Callable[[Work], Expected]] = field(default_factory=dict)
+    """Role to what it would be asked, where a chat model serves it."""
     checks: Mapping[str, str] = field(default_factory=dict)
     """Invariant name to what it promises."""
     admit: Callable[[Any], Iterator[Finding]] = lambda work: iter(())

@@ -54,6 +54,10 @@ class Adapter:
         return self.make(models, section, self.options)
 
 
+CHATS = ("chat", "text_chat")
+"""The roles of chat models: `chat` reads pictures, `text_chat` need not."""
+
+
 @dataclass(frozen=True)
 class Asking:
     """What serves a role by asking a chat model."""

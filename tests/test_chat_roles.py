@@ -17,6 +17,7 @@ import pytest
 from evaluation.bench.chat_server import Running, running
 from geb_assets.adding import use_profile
 from geb_assets.errors import GebError
+from geb_assets.estimate import estimate
 from geb_assets.home import Home
 from geb_assets.reading.memory import Memory
 from geb_assets.registry import edit
@@ -187,6 +188,20 @@ def test_the_whole_half_is_told_by_chat_models(home: Home) -> None:
     chains = memory.chains()
     assert set(chains["kind"]) >= {"event"}
     assert memory.chains(at=float(chains["visible_from"].min()) - 0.01).is_empty()  # type: ignore[arg-type]
+
+
+def test_calls_and_tokens_are_told_before_they_are_spent(home: Home) -> None:
+    use_profile(home, "told", told.options("http://127.0.0.1:9/v1", prompt_price=1.0))
+    planner = home.planner(STAGES)
+    found = {one.role: one for one in estimate(home, planner, planner.plan(["s"]))}
+    seen = home.store.read("observations", segment=SEGMENT).height
+    assert (found["describer"].calls, found["describer"].model) == (seen, "m")
+    assert (found["describer"].prompt_tokens or 0) > 2300 * seen
+    assert found["describer"].cost is None  # one price is not known
+    # Captions are read by what comes after, and descriptions before: not known yet.
+    assert found["chronicler"].calls is None
+    use_profile(home, "embedded", {})
+    assert estimate(home, home.planner(STAGES), home.planner(STAGES).plan()) == []
 
 
 def test_without_models_or_a_cast_names_and_chains_are_empty(home: Home) -> None:

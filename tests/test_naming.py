@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geb_assets.naming import Naming, carried, cast_names, consolidated
@@ -21,6 +21,7 @@ PAIRS = st.sets(st.sampled_from([frozenset(p) for p in combinations(ENTITIES, 2)
 SIZES = st.fixed_dictionaries({entity: st.integers(1, 4) for entity in ENTITIES})
 
 
+@settings(deadline=None)
 @given(NAMINGS)
 def test_a_name_carries_across_days_unless_two_days_differ(namings: list[Naming]) -> None:
     names = carried(namings)
@@ -29,6 +30,7 @@ def test_a_name_carries_across_days_unless_two_days_differ(namings: list[Naming]
         assert names.get(entity) == (said.pop() if len(said) == 1 else None)
 
 
+@settings(deadline=None)
 @given(NAMINGS, PAIRS, SIZES)
 def test_one_person_is_never_two_proven_different(
     namings: list[Naming], separated: set[frozenset[str]], sizes: dict[str, int]

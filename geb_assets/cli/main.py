@@ -19,6 +19,7 @@ from geb_assets.cli.group import Group
 from geb_assets.cli.output import Output, one_line
 from geb_assets.errors import GebError
 from geb_assets.home import Home
+from resources.chat.calls import Budget
 
 _PATHS = click.Path(path_type=Path)
 
@@ -107,14 +108,19 @@ def add(output: Output, recording: str, videos: Sequence[Path], **options: Any) 
 @click.option("--why", is_flag=True, help="Say why each partition is stale.")
 @_command
 def plan(output: Output, recording: str | None, why: bool) -> None:
-    """List what is stale, and what may change with it."""
+    """List what is stale, what may change with it, and the calls of chat models that takes."""
+    from geb_assets.estimate import estimate
     from geb_assets.stages import STAGES
 
     home = Home.of_environment()
     if recording is not None:
         home.registry().recording(recording)
-    steps = home.planner(STAGES).plan([recording] if recording else None)
-    output.result({"stale": [asdict(step) for step in steps]})
+    planner = home.planner(STAGES)
+    steps = planner.plan([recording] if recording else None)
+    asked = estimate(home, planner, steps)
+    output.result(
+        {"stale": [asdict(step) for step in steps], "calls": [asdict(one) for one in asked]}
+    )
     if not steps:
         output.say("nothing is stale")
     elif why:
@@ -129,19 +135,36 @@ def plan(output: Output, recording: str | None, why: bool) -> None:
             table.add_row(asset, str(counts[asset, "stale"]), str(counts[asset, "may change"]))
         output.plain.print(table)
         output.say("why: geb plan --why    build it: geb build")
+    if asked:
+        table = RichTable("chat model", "for", "calls at most", "tokens, about", "cost", box=None)
+        for one in asked:
+            table.add_row(one.model, f"{one.asset} of {one.partition}", *one.shown())
+        output.plain.print("", table)
 
 
 @main.command()
 @click.argument("recordings", nargs=-1)
 @click.option("--to", default=None, metavar="ASSET", help="Stop at this asset.")
+@click.option("--most-calls", type=click.IntRange(min=0), help="Most calls of chat models.")
+@click.option("--most-tokens", type=click.IntRange(min=0), help="Most tokens of chat models.")
 @_command
-def build(output: Output, recordings: Sequence[str], to: str | None) -> None:
-    """Materialize what is stale, of RECORDINGS or of all."""
+def build(
+    output: Output,
+    recordings: Sequence[str],
+    to: str | None,
+    most_calls: int | None,
+    most_tokens: int | None,
+) -> None:
+    """Materialize what is stale, of RECORDINGS or of all.
+
+    A spent budget of calls or tokens stops it; what was paid for is kept for the next build.
+    """
     from geb_assets.building import Ran
     from geb_assets.building import build as build_stale
 
+    budget = Budget(tokens=most_tokens, calls=most_calls)
     with output.progress() as progress:
-        home = replace(Home.of_environment(), progress=progress)
+        home = replace(Home.of_environment(), progress=progress, budget=budget)
 
         def tell(ran: Ran) -> None:
             state = "changed" if ran.changed else "as before"
@@ -355,3 +378,44 @@ def ui(output: Output, port: int) -> None:
     from geb_assets.cli.ui import serve
 
     serve(Home.of_environment(), port, output)
+
+
+@main.command()
+@click.option(
+    "--gpus",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="GPUs that a model is spread over.",
+)
+@click.option(
+    "--memory-share",
+    type=click.FloatRange(0.05, 1.0),
+    default=0.9,
+    show_default=True,
+    help="Share of the GPUs' memory, for all models together.",
+)
+@click.option(
+    "--wait",
+    "patience_s",
+    type=click.FloatRange(min=1.0),
+    default=1800.0,
+    show_default=True,
+    help="Longest wait for a model to be loaded, s.",
+)
+@click.option("--show", is_flag=True, help="Print the commands and start nothing.")
+@_command
+def serve(output: Output, gpus: int, memory_share: float, patience_s: float, show: bool) -> None:
+    """Serve the profile's local chat models with vLLM until this is interrupted."""
+    from geb_assets.cli.serve import serve as serve_models
+
+    output.result(
+        serve_models(
+            Home.of_environment(),
+            output,
+            gpus=gpus,
+            memory_share=memory_share,
+            patience_s=patience_s,
+            show=show,
+        )
+    )

@@ -116,6 +116,8 @@ class ReplyCache:
 
     def mean_tokens(self, model: str, purpose: str) -> tuple[float, float] | None:
         """Mean prompt and completion tokens of a model's replies to one purpose, if any."""
+        if not self.path.exists():
+            return None
         rows = self._execute(
             "SELECT avg(prompt_tokens), avg(completion_tokens) FROM replies "
             "WHERE model = ? AND purpose = ?",

@@ -11,7 +11,7 @@ import polars as pl
 from geb_assets.clock import Clock, day_of
 from geb_assets.parameters import Chains
 from geb_assets.registry import Recording
-from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.stage import Expected, Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from geb_assets.writing.chains.released import read_chains
 from geb_assets.writing.chains.topics import Caption, Topic, chunks, topics
@@ -26,15 +26,8 @@ def run(work: Work) -> Result:
     if "chronicler" not in work.stage.served_by(work.roles.profile):
         return Result({"chains": TABLES["chains"].empty()})
     section = cast(Chains, work.section)
-    captions = [
-        Caption(*row)
-        for row in work.read("episodes")
-        .filter(pl.col("scale") == "30sec")
-        .select("start_s", "end_s", "visible_from", "text")
-        .iter_rows()
-    ]
-    names = work.read("entities").filter(pl.col("observations") >= 2)["display_name"].to_list()
-    found = topics(captions, names, section.topics)
+    captions = _captions(work)
+    found = topics(captions, _names(work), section.topics)
     chronicler = work.roles.chronicler()
     told, failed = _topic_facts(work, chronicler, found, section.topic_captions)
     steps, missed = _event_steps(work, chronicler, captions, section.activities)
@@ -44,6 +37,17 @@ def run(work: Work) -> Result:
         failed=failed + missed,
         figures={"topics": len(found), "facts": len(rows), "failed": failed + missed},
     )
+
+
+def _captions(work: Work) -> list[Caption]:
+    own = work.read("episodes").filter(pl.col("scale") == "30sec")
+    columns = ("start_s", "end_s", "visible_from", "text")
+    return [Caption(*row) for row in own.select(columns).iter_rows()]
+
+
+def _names(work: Work) -> list[str]:
+    """Names of the things that come back."""
+    return work.read("entities").filter(pl.col("observations") >= 2)["display_name"].to_list()
 
 
 def _imported(recording: Recording) -> list[dict[str, Any]]:
@@ -135,6 +139,17 @@ def verify(work: Work, result: Result) -> Iterator[Finding]:
     yield Finding("visible_after", bool(later), "a fact is visible before it was over")
 
 
+def _expected(work: Work) -> Expected:
+    if work.recording.chains:
+        return Expected(0, 0, 0)
+    section = cast(Chains, work.section)
+    captions = _captions(work)
+    found = topics(captions, _names(work), section.topics)
+    asked = sum(1 for topic in found for _ in chunks(topic, section.topic_captions))
+    days = len({day_of(one.start_s) for one in captions})
+    return Expected(asked + days, 60 * section.topic_captions, 400)
+
+
 def _sources(recording: Recording, partition: str) -> Any:
     return [[Path(file.path).name, file.digest] for file in recording.chains]
 
@@ -151,6 +166,7 @@ STAGE = Stage(
         "model, else none (paper appendix A, graph and retrieval; MAGIC's chains)."
     ),
     optional={"chronicler": ("episodes", "entities")},
+    calls={"chronicler": _expected},
     sources=_sources,
     checks={"visible_after": "No fact is visible before it was over."},
     verify=verify,

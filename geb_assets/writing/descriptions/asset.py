@@ -8,7 +8,7 @@ from typing import Any, cast
 import polars as pl
 
 from geb_assets.parameters import Descriptions
-from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.stage import Expected, Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from geb_assets.writing.descriptions.encounters import encounters
 from resources.concurrency import in_flight
@@ -149,6 +149,19 @@ def verify(work: Work, result: Result) -> Iterator[Finding]:
     yield Finding("visible_after", bool(later), "a description is visible before its end")
 
 
+_PICTURE_TOKENS = (200, 600)
+"""Of a close view and of a full picture: a token for 32 x 32 pixels."""
+
+
+def _expected(work: Work) -> Expected:
+    ready = work.previous("descriptions").filter(pl.col("status") == "ok")
+    observations = work.read("observations", ["observation", "scene_frames"])
+    todo = observations.join(ready, on="observation", how="anti")
+    scenes = float(todo["scene_frames"].list.len().mean() or 0.0)  # type: ignore[arg-type]
+    close, full = _PICTURE_TOKENS
+    return Expected(todo.height, 2300 + 4 * close + scenes * full, 350)
+
+
 STAGE = Stage(
     asset="descriptions",
     partition="segment",
@@ -162,6 +175,7 @@ STAGE = Stage(
     ),
     reads=("clips", "frames", "observations", "crops", "lines"),
     roles=("describer",),
+    calls={"describer": _expected},
     sources=lambda recording, partition: {"wearer": recording.wearer},
     checks={
         "one_each": "Every observation has exactly one description.",

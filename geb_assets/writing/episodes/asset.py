@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from geb_assets.parameters import Episodes
-from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.stage import Expected, Finding, Result, Stage, Work
 from geb_assets.writing.embeddings.asset import units
 from geb_assets.writing.episodes.build import build_episodes, extracted
 from geb_assets.writing.episodes.captioned import caption_units, untold
@@ -131,6 +131,17 @@ def verify(work: Work, result: Result) -> Iterator[Finding]:
     yield Finding("unit_vectors", vectors, "a vector is not finite or not of length 1")
 
 
+def _expected_captions(work: Work) -> Expected:
+    clips = work.read("clips").filter(pl.col("status") == "ok")
+    most = cast(Episodes, work.section).caption_frames
+    return Expected(clips.height, 300 + 600 * most, 120)
+
+
+def _expected_summaries(work: Work) -> Expected:
+    units = work.read("clips").height + work.read("lines").select("start_s").height // 10
+    return Expected(units // 6 + units // 20 + units // 120, 2500, 400)
+
+
 STAGE = Stage(
     asset="episodes",
     partition="recording",
@@ -145,6 +156,7 @@ STAGE = Stage(
     reads=("clips", "descriptions", "lines"),
     roles=("text_embedder",),
     optional={"captioner": ("frames",), "summarizer": ()},
+    calls={"captioner": _expected_captions, "summarizer": _expected_summaries},
     sources=lines_sources,
     checks={
         "unique_ids": "Episode ids are unique.",

@@ -11,7 +11,7 @@ import polars as pl
 from geb_assets.clock import day_of
 from geb_assets.naming import carried, consolidated
 from geb_assets.parameters import Names
-from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.stage import Expected, Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from geb_assets.writing.names.assignment import joint
 from geb_assets.writing.names.day import Clothing, Look, looks_by_person, named_on
@@ -214,6 +214,16 @@ def verify(work: Work, result: Result) -> Iterator[Finding]:
     yield Finding("one_a_day", bool(once), "an entity has two names on one day")
 
 
+def _expected_assignments(work: Work) -> Expected:
+    clips = _people(work)["clip"].n_unique() if work.recording.cast else 0
+    return Expected(clips, 500 + 600 * cast(Names, work.section).frames, 60)
+
+
+def _expected_profiles(work: Work) -> Expected:
+    days = len({day_of(at) for at in _people(work)["start_s"]}) if work.recording.cast else 0
+    return Expected(days * len(work.recording.cast), 60 * cast(Names, work.section).looks, 80)
+
+
 STAGE = Stage(
     asset="names",
     partition="recording",
@@ -227,6 +237,7 @@ STAGE = Stage(
         "(appendix A, naming). Empty without a cast, or under a profile without a namer."
     ),
     optional={"namer": _READ, "wardrobe": _READ},
+    calls={"namer": _expected_assignments, "wardrobe": _expected_profiles},
     sources=lambda recording, partition: {"cast": list(recording.cast)},
     checks={
         "of_the_cast": "Only names of the cast are given.",
