@@ -119,8 +119,9 @@ def _role(role: str, roles: Roles) -> str:
             return f"{len({int(n) for row in numbers for n in row})} track of a box that stands"
         case "appearance":
             return f"{roles.appearance().embed([picture]).shape[1]} numbers a crop"
-        case "describer" if isinstance(roles.profile.roles[role], Asking):
-            return f"{roles.describer().identity} at hand; its chat model is tried below"
+        case _ if isinstance(roles.profile.roles[role], Asking):
+            asking = roles.profile.identity(role, roles.section)
+            return f"{asking} at hand; its chat model is tried below"
         case "describer":
             return f"'{roles.describer().describe(_encounter(picture)).summary}'"
         case "identity_embedder":
