@@ -130,6 +130,18 @@ def decode_jpeg(jpeg: bytes, mode: Mode = "colour") -> NDArray[np.uint8]:
     return np.asarray(cv2.imdecode(np.frombuffer(jpeg, np.uint8), _MODES[mode]), np.uint8)
 
 
+def jpeg_size(jpeg: bytes) -> tuple[int, int] | None:
+    """Width and height as the header says them, px, without decoding; None for no JPEG."""
+    place = 2 if jpeg[:2] == b"\xff\xd8" else len(jpeg)
+    while place + 9 <= len(jpeg) and jpeg[place] == 0xFF:
+        marker = jpeg[place + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = (int.from_bytes(jpeg[place + at : place + at + 2]) for at in (5, 7))
+            return width, height
+        place += 2 + int.from_bytes(jpeg[place + 2 : place + 4])
+    return None
+
+
 def fit(image: Image, side: int) -> Image:
     """The picture shrunk so that its long side is at most ``side``."""
     height, width = image.shape[:2]

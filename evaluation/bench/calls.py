@@ -44,7 +44,9 @@ def measure(
         describer = VisionLanguageDescriber(
             calls.chat(settings, "describer"), view="first_person", temperature=0.2, max_tokens=1500
         )
+        worked = time.process_time()
         seconds, first_mb, last_mb = _describe(describer, encounters)
+        worked = time.process_time() - worked
         again, _, _ = _describe(describer, encounters)
         told = server.stats()
     ideal = encounters * latency_s / width
@@ -56,6 +58,7 @@ def measure(
         "ideal_seconds": ideal,
         "share_of_ideal": ideal / seconds,
         "per_second": encounters / seconds,
+        "processor_ms_per_call": 1000 * worked / encounters,
         "most_in_flight": told["most_in_flight"],
         "calls": sum(told["answered"].values()),
         "memory_mb_at_a_quarter": first_mb,

@@ -23,6 +23,7 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from resources.chat import ChatFailure, FailureKind, Message, Part, Reply
 from resources.chat.limiter import Limiter
+from resources.frames import jpeg_size
 from resources.identity import ModelIdentity
 from resources.options import Options
 
@@ -316,11 +317,9 @@ def _content(part: Part) -> dict[str, Any]:
 
 def fitted(jpeg: bytes) -> bytes:
     """The picture with a long side of at most 768 px; one that fits is sent as it is stored."""
-    data = np.frombuffer(jpeg, np.uint8)
-    eighth = cv2.imdecode(data, cv2.IMREAD_REDUCED_GRAYSCALE_8)  # quick, and rounded up
-    if eighth is not None and 8 * max(eighth.shape) <= PICTURE_SIDE:
+    if max(jpeg_size(jpeg) or (PICTURE_SIDE + 1,)) <= PICTURE_SIDE:
         return jpeg
-    picture = cv2.imdecode(data, cv2.IMREAD_COLOR)
+    picture = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
     if picture is None:
         raise ValueError("a picture that is no JPEG")
     height, width = picture.shape[:2]

@@ -48,6 +48,8 @@ def foreign(text: str) -> bool:
 
     Another language in Latin letters is not noticed.
     """
+    if text.isascii():
+        return False
     letters = [one for one in text if one.isalpha()]
     return 2 * sum(ord(one) > 0x24F for one in letters) > len(letters)
 
@@ -91,7 +93,7 @@ class VisionLanguageDescriber:
             )
         except NoReply as fault:
             raise DescriptionFailed(str(fault)) from fault
-        return Description.model_validate(told.model_dump())
+        return Description.model_construct(**told.model_dump())  # validated as Told
 
 
 def close_view(crop: Crop) -> bytes:
