@@ -50,7 +50,9 @@ def test_the_switch_names_what_it_makes_stale_and_nothing_else(home: Home) -> No
         "descriptions",
         "embeddings",
         "entities",
+        "names",
         "episodes",
+        "chains",
     }
     assert set(stale) == expected
     assert stale["clips"] == "parameter sample_fps 5.0 -> 10.0"
@@ -61,6 +63,9 @@ def test_the_switch_names_what_it_makes_stale_and_nothing_else(home: Home) -> No
     assert "model of the identity_embedder" in stale["embeddings"]
     assert "model of the text_embedder" in stale["embeddings"]
     assert "model of the clip_embedder none -> " in stale["embeddings"]
+    assert "model of the namer none -> " in stale["names"]
+    assert "model of the captioner none -> " in stale["episodes"]
+    assert "model of the chronicler none -> " in stale["chains"]
     assert "parameter theta_match" in stale["entities"]
     assert "model" not in stale["entities"]
     # No model serves the graph, and the profile sets none of its parameters.
