@@ -57,6 +57,8 @@ class Endpoint:
     most_pictures: int
     faults: Faults
     answers: Mapping[str, Any]
+    expires_after: int
+    """Good answers after which every key is refused; 0: never."""
     answered: Counter[str] = field(default_factory=Counter)
     """Digest of a request's messages to how often it got a good answer."""
     told: Counter[str] = field(default_factory=Counter)
@@ -76,6 +78,8 @@ class Endpoint:
         if refusal:
             self.told["refused"] += 1
             return refusal
+        if 0 < self.expires_after <= self.told["answered"]:
+            return 401, "the key has expired"
         dice = self.chance.random()
         for kind, share in (
             ("limited", self.faults.limited),
@@ -323,10 +327,13 @@ def main() -> None:
     parser.add_argument("--answers", type=json.loads, default={}, help="Property to value, JSON.")
     for name in ("limited", "broken", "malformed", "hanging"):
         parser.add_argument(f"--{name}", type=float, default=0.0, help="Share of requests.")
+    parser.add_argument("--expires-after", type=int, default=0, help="Answers, then 401.")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     faults = Faults(given.limited, given.broken, given.malformed, given.hanging, given.seed)
-    endpoint = Endpoint(given.model, given.latency, given.most_pictures, faults, given.answers)
+    endpoint = Endpoint(
+        given.model, given.latency, given.most_pictures, faults, given.answers, given.expires_after
+    )
     asyncio.run(_serve(endpoint, given.port))
 
 

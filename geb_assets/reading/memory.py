@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from geb_assets.clock import Clock
 from geb_assets.errors import GebError
 from geb_assets.home import Home
-from geb_assets.naming import Naming, cast_names
+from geb_assets.naming import Naming, carried, cast_names
 from geb_assets.reading.dense import DenseIndex, VectorRows
 from geb_assets.reading.index import Index
 from geb_assets.reading.matching import Candidates, match_scores
@@ -305,10 +305,13 @@ class Memory:
         if known.is_empty():
             return {}
         namings = [Naming(*row) for row in known.select(NAMING_COLUMNS).iter_rows()]
+        carrying = carried(namings)
+        asked = {carrying[entity] for entity in entities if entity in carrying}
+        named = sorted(entity for entity, name in carrying.items() if name in asked)
         visible, keys = self.index.nodes.visible(when), self.index.entities.keys_at(when)
-        named = sorted({naming.entity for naming in namings})
         sizes = {entity: len(self._members(entity, visible, keys)) for entity in named}
-        names = cast_names(namings, self.separated(named, at=at), sizes)
+        kin = [naming for naming in namings if naming.entity in sizes]
+        names = cast_names(kin, self.separated(named, at=at), sizes)
         return {entity: names[entity] for entity in entities if entity in names}
 
     def separated(self, entities: Sequence[str], *, at: float | None = None) -> set[frozenset[str]]:

@@ -214,16 +214,16 @@ def topics(captions: Sequence[Caption], names: Collection[str], most: int) -> li
     }  # fmt: skip
     phrases = {" ".join(name.lower().split()) for name in names}
     candidates = single | {one for one in phrases if len(one) > 2 and one not in _PEOPLE}
+    naming: dict[str, list[int]] = {}
+    for place, own in enumerate(words):
+        for word in own:
+            naming.setdefault(word, []).append(place)
     found = []
     for label in sorted(candidates):
-        first = label.split()[0]
-        own = [
-            caption
-            for caption, text, has in zip(captions, texts, words, strict=True)
-            if (label in has if " " not in label else first in has and label in text)
-        ]
-        if len(own) >= 2:
-            found.append(Topic(label, tuple(own)))
+        places = naming.get(label.split()[0], [])
+        own_places = [place for place in places if " " not in label or label in texts[place]]
+        if len(own_places) >= 2:
+            found.append(Topic(label, tuple(captions[place] for place in own_places)))
     return sorted(found, key=lambda one: (-len(one.captions), one.label))[:most]
 
 
