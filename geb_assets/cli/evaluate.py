@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table as RichTable
-
 from evaluation.assets.predictions import questions_of, recording_of, short_episodes
 from evaluation.benchmarks.catalogue import KINDS, Rules, rules_of
 from evaluation.benchmarks.question import Question, survey
@@ -100,18 +98,19 @@ def tell_scores(output: Output, scores: dict[str, list[Score]]) -> None:
     )
     found = {v: {(one.metric, one.slice): one for one in own} for v, own in scores.items()}
     anchored = any(one.anchor is not None for own in scores.values() for one in own)
-    shown = RichTable("metric", "over", box=None)
-    for column in (*scores, "n", *(["paper"] if anchored else [])):
-        shown.add_column(column, no_wrap=True)
+    lines = [["metric", "over", *scores, "n", *(["paper"] if anchored else [])]]
     notes: dict[str, None] = {}
     for key in keys:
         own = [found[variant].get(key) for variant in scores]
         first = next(one for one in own if one is not None)
-        row = [show(one) if one is not None else "" for one in own]
         paper = "" if first.anchor is None else show(Score(first.metric, "", first.anchor, 0))
-        shown.add_row(named(first), key[1], *row, str(first.n), *([paper] if anchored else []))
+        cells = [show(one) if one is not None else "" for one in own]
+        lines.append([named(first), key[1], *cells, str(first.n), *([paper] if anchored else [])])
         notes |= {f"{' '.join(key)}: {one.note}": None for one in own if one and one.note}
-    output.plain.print(shown)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        output.say("  ".join(cells).rstrip())
     for note in notes:
         output.say(f"note: {note}")
 
