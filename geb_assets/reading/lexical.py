@@ -135,7 +135,8 @@ class LexicalIndex:
     def scores(self, query: str, at: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Texts that hold at ``at`` and share a word with the query, and their BM25 scores.
 
-        Returns int64 [n], ascending, and float64 [n]. A word counts as often as the query has it.
+        Returns int64 [n], ascending, and float64 [n]. A word counts as often as the query has it,
+        a stem once: the choices of a question repeat what they share.
         """
         arrays = self.arrays
         # A text without an end holds at every time, also at infinity.
@@ -144,6 +145,8 @@ class LexicalIndex:
         ended = int(np.searchsorted(arrays["ending_s"], at, side="right"))
         size = begun - ended
         words = pl.select(words_of(pl.lit(query), self.tokens)).item().to_list()
+        if self.tokens == "stems":
+            words = list(dict.fromkeys(words))
         found = [(word, place) for word in words if (place := self.terms.find(word)) is not None]
         if not size or not found:
             return np.zeros(0, np.int64), np.zeros(0)

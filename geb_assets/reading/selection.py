@@ -1,4 +1,4 @@
-"""Which nodes a search returns: PageRank times cosine, under quotas (spec 1.5, 9.24, 9.26)."""
+"""Which nodes a search returns: the best by score, under quotas (spec 1.5, 9.24, 9.26)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class Unit:
     start_s: float
     end_s: float
     score: float
-    """PageRank times shifted cosine; 0 for a unit that was read out by its time."""
+    """What it was ranked by; 0 for a unit that was read out by its time."""
     text: str
     """Caption, or the observation's summary; a clip has the caption of its 30-second episode."""
     entity: str | None = None

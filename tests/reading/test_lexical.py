@@ -74,3 +74,15 @@ def test_words() -> None:
     ]
     spaced = pl.select(words_of(pl.lit(texts), "whitespace")).to_series()
     assert spaced[0].to_list() == ["don't", "put", "it—down,", "zoë!"]
+    told = pl.Series(["Don’t PUT the screws down: Zoë's screwing!", "", "who was it"])
+    stems = pl.select(words_of(pl.lit(told), "stems")).to_series().to_list()
+    assert stems == [["screw", "zoë", "screw"], [], []]
+
+
+def test_a_stem_counts_once_in_a_query() -> None:
+    docs = pl.DataFrame({"from_s": [0.0, 0.0], "until_s": [np.inf] * 2, "searched": ["cup", "pan"]})
+    index = LexicalIndex.of(
+        build_lexical(docs, "stems"), k1=1.5, b=0.75, epsilon=0.25, tokens="stems"
+    )
+    once, again = index.scores("cup", np.inf), index.scores("cups and the cup", np.inf)
+    assert np.array_equal(once[0], again[0]) and np.array_equal(once[1], again[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from geb_assets.clock import Clock
-from geb_assets.reading.times import parse_when
+from geb_assets.reading.times import named_times, parse_when
 
 EGO = Clock.parse("egolife")
 AT = EGO.seconds("DAY4 16:00")
@@ -60,3 +60,14 @@ def test_no_time() -> None:
         assert parse_when(text, clock=EGO, at=AT) is None
     assert parse_when("Yesterday morning", clock=Clock.parse("seconds"), at=100_000.0) is None
     assert parse_when("10 minutes ago", clock=Clock.parse("seconds"), at=1000.0) is not None
+
+
+def test_every_time_that_a_query_names_is_found() -> None:
+    query = (
+        "When was the oven used? Yesterday afternoon The night before yesterday "
+        "About two hours and a half ago this morning before lunch"
+    )
+    spoken = ["yesterday afternoon", "night before yesterday", "two hours and a half ago"]
+    expected = [parse_when(one, clock=EGO, at=AT) for one in [*spoken, "this morning"]]
+    assert named_times(query, clock=EGO, at=AT) == expected
+    assert named_times("Who is this person, and who came earlier?", clock=EGO, at=AT) == []

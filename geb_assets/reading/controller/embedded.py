@@ -20,8 +20,10 @@ _READ_FROM = 6
 _MARGIN_S = 240.0
 """How far before or after a moment the neighbouring time is read out."""
 _NEIGHBOURS = 8
-_OF_A_CHOICE = 6
-"""Units taken from the search for one choice."""
+_ALONE = 12
+"""Units taken from the search for the question without its choices."""
+_OF_CHOICES = 4
+"""Units taken from the search for two choices."""
 _READOUT_S = 1800.0
 _DESCRIBES = "what the question describes"
 
@@ -30,11 +32,11 @@ class EmbeddedController:
     """Deterministic. Each round comes from another side, in this order:
 
     the question with its choices; each thing that it describes, where there are biographies; the
-    times at which a thing that the question concerns was also seen, read out; the question with
-    each choice, so that each has its say; the question alone; what came before or after the best
-    moment, where the question asks for that; the question with what the best units name. It stops
-    when a round adds nothing, but for one that looks for what is described, or when no side is
-    left.
+    times at which a thing that the question concerns was also seen, read out; the question alone;
+    what came before or after the best moment, where the question asks for that; the question with
+    two choices at a time, so that each has its say; the question with what the best units name. It
+    stops when a round adds nothing, but for one that looks for what is described, or when no side
+    is left.
     """
 
     name = "embedded controller"
@@ -65,9 +67,7 @@ def _sides(progress: Progress) -> Iterator[Decision]:
         if times:
             start, end = times[-1] if question.order == "last" else times[0]
             yield _read_out(question, start, end, f"{excerpt.name} was also seen then")
-    for choice in question.choices:
-        yield Decision("search", f"{question.text} {choice}", "one choice", _OF_A_CHOICE)
-    yield Decision("search", question.text, "the question alone")
+    yield Decision("search", question.text, "the question alone", _ALONE)
     moment = _best_moment(question, units)
     if moment is not None and question.order == "before":
         yield _read_out(
@@ -77,6 +77,9 @@ def _sides(progress: Progress) -> Iterator[Decision]:
         yield _read_out(
             question, moment.end_s, moment.end_s + _MARGIN_S, "what came after", _NEIGHBOURS
         )
+    for place in range(0, len(question.choices), 2):
+        query = " ".join((question.text, *question.choices[place : place + 2]))
+        yield Decision("search", query, "two choices", _OF_CHOICES)
     named = _named(question, units)
     if named:
         yield Decision("search", f"{question.text} {' '.join(named)}", "what the best units name")
