@@ -42,7 +42,7 @@ def reached(*assets: str) -> set[str]:
     """The assets that read, through any number of others, what these write."""
     found = set(assets)
     for stage in STAGES:
-        if found & set(stage.upstream):
+        if found & {TABLES[table].asset for table in stage.reads_under(EMBEDDED)}:
             found.add(stage.asset)
     return found - set(assets)
 
