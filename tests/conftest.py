@@ -8,6 +8,7 @@ import pytest
 from geb_assets.home import Home
 from tests import homes
 from tests.models import fetched
+from tests.resources.tiny import Tiny
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,6 +26,12 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEB_HOME", str(tmp_path / "geb_home"))
     for name in ("GEB_TABLES", "DAGSTER_HOME"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
+    """The paper's kinds of models with random weights (tests marked ``vision``)."""
+    return Tiny(tmp_path_factory.mktemp("tiny-models"))
 
 
 @pytest.fixture(scope="session")

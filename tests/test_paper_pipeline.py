@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from evaluation.bench.chat_server import Running, running
 from geb_assets.adding import set_parameters, use_profile
 from geb_assets.doctor import examine
 from geb_assets.home import Home
 from geb_assets.reading.memory import Memory
 from geb_assets.tables import TABLES
-from resources import profiles
 from resources.store import decode_vectors
 from tests.homes import add_all, render, up_to_date
 from tests.resources.tiny import Tiny
@@ -23,14 +23,17 @@ pytestmark = pytest.mark.vision
 
 
 @pytest.fixture
-def paper(models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home:
-    """A home with recording ``s``, served by the paper's adapters, the describer apart."""
-    tiny, home = Tiny(tmp_path / "tiny"), Home(tmp_path / "home")
-    render(models, tmp_path / "videos")
-    add_all(home, tmp_path / "videos", "s")
-    roles = {**profiles.PAPER.roles, "describer": profiles.EMBEDDED.roles["describer"]}
-    own = replace(profiles.PAPER, name="tiny", roles=roles)
-    monkeypatch.setattr(profiles, "PROFILES", {**profiles.PROFILES, "tiny": own})
+def server() -> Iterator[Running]:
+    """A strict chat endpoint that fails as endpoints do."""
+    faults = {"limited": 0.05, "broken": 0.05, "malformed": 0.02, "hanging": 0.01}
+    with running("tiny-vl", latency=0.01, **faults) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def served(server: Running, tiny: Tiny, tmp_path: Path) -> Home:
+    """A home served by the paper's adapters with small models."""
+    home = Home(tmp_path / "home")
     cpu = {"device": "cpu", "precision": "float32"}
     options = {
         "detector": {"weights": tiny("yolo"), "device": "cpu", "image_side": 320},
@@ -38,9 +41,18 @@ def paper(models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home
         "identity_embedder": {"model": tiny("qwen3_vl"), **cpu},
         "clip_embedder": {"model": tiny("qwen3_vl"), **cpu},
         "text_embedder": {"model": tiny("qwen3"), **cpu},
+        "chat": {"base_url": server.url, "model": "tiny-vl", "timeout_s": 3.0, "backoff_s": 0.01},
     }
     assignments = {f"{r}.{name}": v for r, own in options.items() for name, v in own.items()}
-    use_profile(home, "tiny", assignments)
+    use_profile(home, "paper", assignments)
+    return home
+
+
+@pytest.fixture
+def paper(models: Path, served: Home, tmp_path: Path) -> Home:
+    """The same with recording ``s``."""
+    render(models, tmp_path / "videos")
+    add_all(served, tmp_path / "videos", "s")
     # Random boxes: few, small or large, and soon lost.
     parameters = {
         "clips.sample_fps": 5.0,
@@ -49,8 +61,8 @@ def paper(models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Home
         "observations.whole_frame_area": 1.0,
         "observations.whole_frame_bordered_area": 1.0,
     }
-    set_parameters(home, "s", parameters)
-    return home
+    set_parameters(served, "s", parameters)
+    return served
 
 
 def test_a_recording_is_built_and_searched_with_the_papers_models(paper: Home) -> None:
@@ -64,6 +76,11 @@ def test_a_recording_is_built_and_searched_with_the_papers_models(paper: Home) -
     }
     discarded = rows["discards"]["reason"].value_counts()
     assert rows["observations"].height > 0, (discarded, rows["tracks"]["track"].n_unique())
+    described = rows["descriptions"]
+    assert sorted(described["observation"]) == sorted(rows["observations"]["observation"])
+    assert set(described["status"]) <= {"ok", "failed"}
+    assert (described["status"] == "ok").sum() > 0
+    assert described["model"].str.starts_with("tiny-vl@").all()
     clips = rows["clips"].filter(pl.col("status") == "ok")
     embeddings = rows["embeddings"]
     assert set(embeddings["kind"]) == {"identity", "text", "visual"}
@@ -90,22 +107,23 @@ def test_a_recording_is_built_and_searched_with_the_papers_models(paper: Home) -
     assert memory.search("who drinks from the cup?")
 
 
-def test_the_doctor_tries_every_role_on_a_tiny_input(paper: Home) -> None:
-    findings = {one.check: one for one in examine(paper)}
+def test_the_doctor_tries_every_role_on_a_tiny_input(served: Home) -> None:
+    findings = {one.check: one for one in examine(served)}
     for role in ("detector", "tracker", "appearance", "identity_embedder", "text_embedder",
                  "clip_embedder"):  # fmt: skip
         assert findings[f"role {role}"].passed, findings[f"role {role}"]
     assert "64 numbers a clip, 64 a query" in findings["role clip_embedder"].message
-    # No chat model runs here.
-    assert not findings["role chat"].passed
+    assert findings["role chat"].passed, findings["role chat"]
+    # No server of texts runs here.
+    assert not findings["role text_chat"].passed
 
 
-def test_the_paper_s_own_device_is_missed_in_plain_words(paper: Home) -> None:
+def test_the_paper_s_own_device_is_missed_in_plain_words(served: Home) -> None:
     import torch
 
     if torch.cuda.is_available():
         pytest.skip("there is a GPU here")
-    use_profile(paper, "tiny", {"text_embedder.device": "cuda"})
-    findings = {one.check: one for one in examine(paper)}
+    use_profile(served, "paper", {"text_embedder.device": "cuda"})
+    findings = {one.check: one for one in examine(served)}
     assert not findings["role text_embedder"].passed
     assert "asks for cuda, and torch sees no GPU here" in findings["role text_embedder"].message

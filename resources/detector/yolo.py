@@ -23,6 +23,7 @@ from resources.options import Device, Options
 from resources.torch_models import digest_of, in_batches, usable_device, vision
 
 VERSION = "ultralytics 8.4.190"
+_MEND = "set detector.weights with geb use"
 
 
 class YoloOptions(Options):
@@ -71,7 +72,7 @@ class Yolo:
         return ModelIdentity(
             Path(o.weights).stem,
             VERSION,
-            o.sha256 or digest_of(o.weights),
+            o.sha256 or (digest_of(o.weights) if _is_path(o.weights) else ""),
             f"{numbers}, {o.image_side} px",
         )
 
@@ -80,27 +81,30 @@ class Yolo:
         o = self._options
         device = usable_device(o.device, "detector")
         path = Path(o.weights) if _is_path(o.weights) else self._models / o.weights
-        mend = "set detector.weights with geb use"
         if _is_path(o.weights) and not path.is_file():
-            raise GebError(f"detector: there is no weights file {path}; {mend}")
+            raise GebError(f"detector: there is no weights file {path}; {_MEND}")
         # Without being asked it would install packages into this environment.
         os.environ.setdefault("YOLO_AUTOINSTALL", "false")
         ultralytics = vision("ultralytics")
         self._models.mkdir(parents=True, exist_ok=True)
         kind = ultralytics.YOLOE if path.stem.startswith("yoloe") else ultralytics.YOLO
         try:
+            path = Path(vision("ultralytics.utils.downloads").attempt_download_asset(str(path)))
+            # Before it is unpickled, which may run what stands in it.
+            if o.sha256 and path.is_file() and digest_of(str(path)) != o.sha256:
+                raise GebError(
+                    f"detector: {path} differs from detector.sha256 ({o.sha256[:12]}...); "
+                    "put the right file there, or set the digest with geb use"
+                )
             model = kind(str(path), task=None, verbose=False)
             model.to(device)
-        except Exception as error:  # whatever unpickling or fetching stumbles over
+        except GebError:
+            raise
+        except Exception as error:  # whatever fetching or unpickling stumbles over
             line = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise GebError(
-                f"detector: {path.name} cannot be loaded by {VERSION} ({line[:160]}); {mend}"
+                f"detector: {path.name} cannot be loaded by {VERSION} ({line[:160]}); {_MEND}"
             ) from None
-        if o.sha256 and digest_of(str(path)) != o.sha256:
-            raise GebError(
-                f"detector: {path} differs from detector.sha256 ({o.sha256[:12]}...); "
-                "put the right file there, or set the digest with geb use"
-            )
         return model
 
     def detect(self, frames: Sequence[Image]) -> list[Detections]:

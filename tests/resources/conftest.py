@@ -10,19 +10,12 @@ import pytest
 from resources.images import Image
 from resources.packages import DEMO_PICTURES
 from tests.models import fetched
-from tests.resources.tiny import Tiny
 
 
 @pytest.fixture(scope="session")
 def models() -> Path:
     """Folder with the embedded profile's files and the free photographs."""
     return fetched()
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
-    """The paper's kinds of models with random weights (tests marked ``vision``)."""
-    return Tiny(tmp_path_factory.mktemp("tiny-models"))
 
 
 @pytest.fixture(scope="session")

@@ -176,6 +176,14 @@ def test_a_wrong_or_missing_weights_file_is_one_plain_line(tiny: Tiny, tmp_path:
         with pytest.raises(GebError, match=line) as refused:
             yolo(weights).detect([frame])
         assert "\n" not in str(refused.value)
+    with pytest.raises(GebError, match=r"no-such-weights\.pt cannot be loaded by ultralytics"):
+        Yolo(
+            tmp_path,
+            YoloOptions(weights="no-such-weights.pt", device="cpu"),
+            min_confidence=0.1,
+            nms_iou=0.7,
+            max_per_frame=3,
+        ).detect([frame])
     with pytest.raises(GebError, match=r"differs from detector\.sha256"):
         yolo(tiny("yolo"), sha256="0" * 64).detect([frame])
 

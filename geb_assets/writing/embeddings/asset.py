@@ -83,8 +83,10 @@ def film(frames: pl.DataFrame, most: int) -> Film:
 
 
 def _visual(work: Work, embedder: ClipEmbedder) -> pl.DataFrame:
-    """A vector of every clip, visible when the clip is over (spec 1.7)."""
+    """A vector of every clip that has stored frames, visible when it is over (spec 1.7)."""
     clips = work.read("clips").filter(pl.col("status") == "ok")
+    seen = work.read("frames", ["clip"])["clip"].unique().to_list()
+    clips = clips.filter(pl.col("clip").is_in(seen))
     most = cast(Embeddings, work.section).clip_frames
     parts = [TABLES["embeddings"].empty().drop("recording", "segment")]
     for done, clip in enumerate(clips.iter_rows(named=True)):
