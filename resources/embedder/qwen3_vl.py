@@ -84,9 +84,7 @@ class _Qwen3VL:
     def _loaded(self) -> tuple[Any, Any]:
         o = self._options
         checked_kind(o.model, o.revision, "qwen3_vl", self.role)
-        processor = pretrained(
-            "Qwen3VLProcessor", o.model, o.revision, self.role, padding_side="right"
-        )
+        processor = pretrained("Qwen3VLProcessor", o.model, o.revision, self.role)
         model = on_device("Qwen3VLModel", o.model, o.revision, o.precision, o.device, self.role)
         return processor, model
 

@@ -285,6 +285,23 @@ def test_clips_and_queries_share_a_space(tiny: Tiny, subjects: list[Subject]) ->
 
 
 @VISION
+def test_a_query_s_row_is_its_last_token_s_state(tiny: Tiny) -> None:
+    import torch
+    from transformers import Qwen3VLModel
+
+    embedder = Qwen3VLClips(vl_options(tiny))
+    encoded = embedder._encoded(
+        "Retrieve images or text relevant to the user's query.",
+        [{"type": "text", "text": "a red cup"}],
+    )
+    model = Qwen3VLModel.from_pretrained(tiny("qwen3_vl"), dtype=torch.float32).eval()
+    with torch.no_grad():
+        state = model(input_ids=encoded["input_ids"]).last_hidden_state[0, -1].numpy()
+    row = embedder.embed(["a red cup", "she pours milk into the white cup"])[0]
+    np.testing.assert_allclose(row, state / np.linalg.norm(state), atol=1e-5)
+
+
+@VISION
 def test_what_two_roles_run_is_loaded_once(tiny: Tiny) -> None:
     identity, clips = Qwen3VLIdentity(vl_options(tiny)), Qwen3VLClips(vl_options(tiny))
     assert identity._loaded[1] is clips._loaded[1]
