@@ -64,6 +64,7 @@ docs: $(STAMP)
 bench: $(STAMP_DEV)
 	$(BIN)/python -m evaluation.bench.association --json
 	$(BIN)/python -m evaluation.bench.writing --json
+	$(BIN)/python -m evaluation.bench.calls --json
 
 clean:
 	rm -rf $(VENV) $(VENV_VISION) build dist *.egg-info
