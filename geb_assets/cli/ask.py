@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from geb_assets.asked import keep
 from geb_assets.cli.output import Output
@@ -19,6 +19,8 @@ from geb_assets.home import Home
 from geb_assets.reading.asking import ask as ask_memory
 from geb_assets.reading.memory import Memory
 from geb_assets.reading.question import Question
+
+T = TypeVar("T")
 
 
 def ask(
@@ -54,15 +56,25 @@ def ask(
             answerer=pair.answerer,
             watch=partial(say_round, output),
         )
-    keep(home, record)
     if record.error and not record.answer:
+        _kept(output, lambda: keep(home, record))
         raise GebError(f"no answer: {record.error}; or ask with --model embedded")
-    pictures = thumbnails(home, recording, deciding(memory, record))
+    pictures = _kept(output, lambda: thumbnails(home, recording, deciding(memory, record)))
     show_record(output, memory, record, pictures)
+    _kept(output, lambda: keep(home, record))
     if page is not None:
         write_page(home, memory, record, page)
         output.say(f"page: {page}")
     return record_json(memory, record)
+
+
+def _kept(output: Output, write: Callable[[], T]) -> T | None:
+    """What is written beside an answer. A home that refuses it takes nothing from the answer."""
+    try:
+        return write()
+    except (GebError, OSError) as error:
+        output.say(f"note: not kept: {error}")
+        return None
 
 
 def _check(question: Question) -> None:

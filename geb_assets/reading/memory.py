@@ -440,7 +440,7 @@ class Memory:
             matched,
             settings.match,
             now=now,
-            named=named_times(query.text, clock=self.clock, at=now),
+            named=named_times(query.text, clock=self.clock, at=when if when < np.inf else now),
         )
         clips = np.flatnonzero((nodes.category[:visible] == _CLIP) & (nodes.caption[:visible] >= 0))
         # A clip has no text of its own.

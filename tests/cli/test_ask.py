@@ -57,6 +57,14 @@ def test_the_answer_and_what_decided_it(home: Home, tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_a_home_that_refuses_pictures_takes_nothing_from_the_answer(home: Home) -> None:
+    home.cache.mkdir(exist_ok=True)
+    (home.cache / "pictures").write_text("in the way")
+    result = geb(*ASK)
+    assert result.exit_code == 0, result.output
+    assert "what decided it" in result.stdout and "note: not kept: " in result.output
+
+
 def test_json_of_ask(home: Home) -> None:
     answer = told(geb(*ASK, "--choice", "on the wall", "--choice", "in a tree", "--json"))
     assert {"answer", "choice", "confidence", "rounds", "units"} <= set(answer)
