@@ -89,7 +89,8 @@ Dialogue:
 
 # How to use the lines
 * The PICTURES decide what the thing is. A line names what its writer had in mind, mostly what a
-  hand is busy with and not what the box is around: a line may only make what you SEE more exact.
+  hand is busy with and not what the box is around: take from it a more exact word for
+  what you SEE, no more.
 * Use the lines for what happened: the steps taken with this thing and by whom, and what the people
   there said, asked and decided about it.
 * Where no line is about this thing, write what the pictures show and keep it short."""
@@ -109,8 +110,8 @@ object_name: 1 to 5 words, what it really is, read from the pictures (a "bottle"
 is_person: true if the box is around a person, also one seen in part; false for a part of my own
   body and for what somebody wears or carries.
 appearance: at most 15 words, colour, material, what it is.
-location: at most 15 words, where it BELONGS, which stays true between sightings even while a hand
-  holds it, such as its room or place; "unclear" if it cannot be told.
+location: at most 15 words, the room or place it is KEPT in, also where somebody is carrying it at
+  the moment; "unclear" if it cannot be told.
 action: at most 15 words, what is DONE to it in this stretch, with "I" where I do it; exactly "none"
   without evidence. For a person: what THEY do.
 action_evidence: at most 12 words, the IMAGE number that shows touch or movement ("IMAGE 5: I hold
@@ -120,15 +121,16 @@ summary: 1 to 3 sentences that a question about an event should find: what happe
   from first to last, who took part{and_said}. EVERY sentence is about this thing: one that would be
   as true of any other thing in the room is left out, and one sentence is a full answer for a thing
   that nobody touched{and_named}. {person_first}
-unique_mark: one mark that tells THIS one from another of its make: writing, a logo, a sticker, a
-  scratch, a stain; exactly "none" if there is none. For a person: something they wear every day.
-reid_summary: 1 to 3 sentences to know it again hours later, from elsewhere and in other light: only
-  what holds in EVERY sighting, so no passing action, view, light, or open and closed. No other
+unique_mark: what a twin from the same shop would lack or show otherwise, such as a printed word,
+  damage, dirt or something stuck on; exactly "none" where nothing does. Of people, a thing that
+  they keep on from one day to the next.
+reid_summary: 1 to 3 sentences to pick it out at another hour and place. Leave out whatever may have
+  changed by then: what is done with it, how it is turned or lit, whether it stands open. No other
   thing of its kind{no_names}. For a person: hair, face and lasting marks, glasses, build, age,
   clothing, as far as they are seen.
 source_evidence: {sources}
-confidence: "low" if the box is too small or blurred to read or does not keep to one thing; "high"
-  if it keeps to one thing and shows it well; else "medium"."""
+confidence: "high" where one thing fills the box throughout and is shown well; "low" where the
+  box changes from thing to thing, or is so tiny or unsharp that one guesses; else "medium"."""
 
 _NAMING: dict[View, str] = {
     "first_person": "Never a person's NAME: say what is SEEN of them.",
@@ -137,13 +139,14 @@ _NAMING: dict[View, str] = {
 }
 _PERSON_FIRST: dict[View, str] = {
     "first_person": (
-        'Where the box is around a PERSON, the first word is them ("She", "He"): the steps and the '
-        "words are THEIRS, I come in only where they deal with me, and they are called by what is "
-        "SEEN of them. A name in a line is whoever SPOKE: it can name others, never the boxed one."
+        'Where the box is around a PERSON, begin with that person ("She", "He"): tell what that '
+        "person does and says; I come in only where they deal with me, and they are called by what "
+        "is SEEN of them. A name in a line is whoever SPOKE: it can name others, never the boxed "
+        "one."
     ),
     "own_frames": (
-        'Where the box is around a PERSON, the first word is them ("She", "He"): the steps are '
-        "THEIRS, and they are called by what is SEEN of them."
+        'Where the box is around a PERSON, begin with that person ("She", "He") and tell what that '
+        "person does; they are called by what is SEEN of them."
     ),
     "game": (
         "Where the box is around a CHARACTER, the first word is their name: the steps are THEIRS."
