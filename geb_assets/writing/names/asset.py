@@ -116,7 +116,7 @@ def _assignments(work: Work, people: pl.DataFrame, most: int) -> tuple[pl.DataFr
         named = joint(reply, frames, work.recording.cast)
         rows += [
             {"clip": clip, "observation": observation, "cast_name": name,
-             "visible_from": clips[clip]["end_s"]}
+             "visible_from": _told_by(lines, clips[clip])}
             for observation, name in named.items()
         ]  # fmt: skip
     return _rows("assignments", rows).sort("clip", "observation"), failed
@@ -149,10 +149,18 @@ def _scenes(work: Work, clip: Mapping[str, Any], people: pl.DataFrame, most: int
     return sorted(chosen, key=lambda one: one.time_s)
 
 
+def _overlapping(lines: pl.DataFrame, clip: Mapping[str, Any]) -> pl.DataFrame:
+    return lines.filter((pl.col("end_s") >= clip["start_s"]) & (pl.col("start_s") <= clip["end_s"]))
+
+
 def _near(lines: pl.DataFrame, clip: Mapping[str, Any]) -> list[Line]:
-    near = lines.filter((pl.col("end_s") >= clip["start_s"]) & (pl.col("start_s") <= clip["end_s"]))
     columns = ("start_s", "end_s", "kind", "speaker", "text")
-    return [Line(*row) for row in near.select(columns).iter_rows()]
+    return [Line(*row) for row in _overlapping(lines, clip).select(columns).iter_rows()]
+
+
+def _told_by(lines: pl.DataFrame, clip: Mapping[str, Any]) -> float:
+    """When the clip and every line that its assignment was made from are over, in seconds."""
+    return max([clip["end_s"], *_overlapping(lines, clip)["visible_from"].to_list()])
 
 
 def _clothing(
@@ -227,7 +235,7 @@ def _expected_profiles(work: Work) -> Expected:
 STAGE = Stage(
     asset="names",
     partition="recording",
-    implementation="1",
+    implementation="2",
     run=run,
     group="biographies",
     kinds=("python", "deltalake"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 from geb_assets.naming import cast_names
+from geb_assets.writing.names.asset import _told_by
 from geb_assets.writing.names.assignment import joint
 from geb_assets.writing.names.day import Clothing, Look, looks_by_person, named_on
 from geb_assets.writing.names.wardrobe import feature, match, telling
@@ -110,3 +112,11 @@ def test_features_of_two_people_name_nobody() -> None:
     assert match(["A straw hat.", "Bare-headed.", "In the rain."], profiles, 0.5) is None
     assert match([], profiles, 0.5) is None
     assert feature("wearing a Red Jackets") == {"red", "jacket"}
+
+
+def test_an_assignment_is_known_once_the_lines_it_was_made_from_are_over() -> None:
+    lines = pl.DataFrame(
+        {"start_s": [8.0, 40.0], "end_s": [15.0, 50.0], "visible_from": [15.0, 50.0]}
+    )
+    assert _told_by(lines, {"start_s": 0.0, "end_s": 10.0}) == 15.0
+    assert _told_by(lines, {"start_s": 20.0, "end_s": 30.0}) == 30.0
