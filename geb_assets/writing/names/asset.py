@@ -160,7 +160,7 @@ def _near(lines: pl.DataFrame, clip: Mapping[str, Any]) -> list[Line]:
 
 def _told_by(lines: pl.DataFrame, clip: Mapping[str, Any]) -> float:
     """When the clip and every line that its assignment was made from are over, in seconds."""
-    return max([clip["end_s"], *_overlapping(lines, clip)["visible_from"].to_list()])
+    return float(max([clip["end_s"], *_overlapping(lines, clip)["visible_from"].to_list()]))
 
 
 def _clothing(
