@@ -70,6 +70,12 @@ def evaluate(
     if built.faults:
         raise GebError(built.faults[0])
     scores = {key.partition("/")[2]: scores_of(home, key) for key in wanted}
+    for variant, own in scores.items():
+        if not own:
+            raise GebError(
+                f"{name}/{variant} has no scores: what it reads is not built; "
+                f"run: geb build {' '.join(benchmark.recordings)}"
+            )
     tell_scores(output, scores)
     return {
         "benchmark": name,

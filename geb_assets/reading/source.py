@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from resources.embedder import ClipEmbedder, TextEmbedder
 from resources.profiles import Roles
 
+BESIDE = ("names", "chains")
+"""Assets that are shown beside what a search finds."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -62,6 +65,8 @@ class Source:
         build = f"run: geb build {self.recording}"
         if ("graph", self.recording) not in self.planner.entries:
             raise GebError(f"the memory of {self.recording} is not built; {build}")
+        # Names and chains may not be built yet; those of another memory would tell of other things.
+        needed |= {asset for asset in BESIDE if (asset, self.recording) in self.planner.entries}
         for step in self.planner.plan([self.recording]):
             if step.asset in needed and step.state == "stale" and not self._only_failed(step):
                 raise GebError(

@@ -173,14 +173,22 @@ class OpenAICompatible:
 
     def _send(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """The body of a good answer. Raises _Refused for any other, urllib3's errors for none."""
-        key = os.environ.get(self.settings.key_variable)
+        key = os.environ.get(self.settings.key_variable, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise ChatFailure(
+                "key",
+                f"the variable {self.settings.key_variable} holds characters that no key has; "
+                "set it anew",
+            )
         headers = {"content-type": "application/json", "accept": "application/json"}
         if key:
             headers["authorization"] = f"Bearer {key}"
         url = f"{self.settings.base_url.rstrip('/')}/{path}"
         answer = self._pool.request(method, url, body=body, headers=headers)
         if answer.status != 200:
-            raise _Refused(answer.status, _said(answer.data), answer.headers)
+            said = _said(answer.data)
+            # Some gateways repeat the key that they refuse; what is said ends up in tables.
+            raise _Refused(answer.status, said.replace(key, "***") if key else said, answer.headers)
         return answer.data
 
     def _request(
@@ -259,8 +267,9 @@ class OpenAICompatible:
         if isinstance(error, urllib3.exceptions.HTTPError):
             return line("down", "cannot be reached; start it or set chat.base_url"), None
         if isinstance(error, _Unreadable | ValueError):
+            told = str(error) if isinstance(error, _Unreadable | json.JSONDecodeError) else ""
             return line(
-                "reply", f"gave a reply that cannot be read ({error or type(error).__name__}); "
+                "reply", f"gave a reply that cannot be read ({told or type(error).__name__}); "
                 "check chat.base_url and chat.model"
             ), None  # fmt: skip
         return None, None

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -62,9 +61,8 @@ def test_it_opens_from_the_tables_and_maps_its_index_afterwards(told: Home) -> N
     first = Memory.open(told, "talk")
     index = shelf(told)
     assert len(index) == 1
-    started = time.perf_counter()
     again = Memory.open(told.path, "talk")
-    assert time.perf_counter() - started < 3 and shelf(told) == index
+    assert shelf(told) == index
     rows = {name: told.store.read(name, recording="talk") for name in (*COLUMNS, *VECTORS)}
     profile = told.profile()
     embedder = profile.roles["text_embedder"](told.models, None)

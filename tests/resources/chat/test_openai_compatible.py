@@ -181,6 +181,16 @@ def test_a_refused_key_is_not_tried_again(script: Script) -> None:
     assert "GEB_CHAT_KEY" in str(error)
 
 
+def test_a_key_is_never_told(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEB_CHAT_KEY", "secret-7\r\n")
+    assert script.chat(says("Tasha.")).reply(ASK).text == "Tasha."
+    told = failure(script.chat(refuses(401, "no such key: secret-7")))
+    assert told.kind == "key" and "secret-7" not in str(told) and "***" in str(told)
+    monkeypatch.setenv("GEB_CHAT_KEY", "secret-7\r\nx")
+    told = failure(script.chat(says("Tasha.")))
+    assert told.kind == "key" and "secret" not in str(told) and "GEB_CHAT_KEY" in str(told)
+
+
 def test_an_unknown_model(script: Script) -> None:
     error = failure(script.chat(refuses(404, "no such model")))
     assert error.kind == "model"
