@@ -31,6 +31,7 @@ def line_of(*words: object) -> str:
 
 
 ASK = ("ask", "r", "When was the stop sign last seen?")
+SEARCHED = ("search", "r", "a stop sign")
 
 
 @pytest.fixture(autouse=True)
@@ -82,16 +83,28 @@ def test_search_shows_one_name_and_the_id_beside_it(home: Home) -> None:
     assert f"· object#{number}  {entity}" in shown
 
 
+@pytest.mark.parametrize("command", [ASK, SEARCHED])
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ("DAY1 09:00", "lies before this recording, which starts at DAY1 10:00:00"),
+        ("DAY3 09:00", "lies after this recording"),
+        ("DAY1 10:30", "lies in a gap of this recording, between DAY1 10:00:06"),
+        ("10:00:03", "'10:00:03' names no day; write it like 'DAY1"),
+        ("25:99", "'25:99' is no time of day"),
+        ("", "'' is no time"),
+        ("noon", "'noon' is no time"),
+    ],
+)
+def test_times_that_are_none_are_one_plain_line(
+    home: Home, command: tuple[str, ...], at: str, message: str
+) -> None:
+    assert message in line_of(*command, "--at", at)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--at", "DAY1 09:00"), "lies before this recording, which starts at DAY1 10:00:00"),
-        (("--at", "DAY3 09:00"), "lies after this recording"),
-        (("--at", "DAY1 10:30"), "lies in a gap of this recording, between DAY1 10:00:06"),
-        (("--at", "10:00:03"), "'10:00:03' names no day; write it like 'DAY1"),
-        (("--at", "25:99"), "'25:99' is no time of day"),
-        (("--at", ""), "'' is no time"),
-        (("--at", "noon"), "'noon' is no time"),
         (("--choice", "red"), "one choice is no choice"),
         (("--choice", "red", "--choice", "Red "), "'red' stands there twice"),
         (("--choice", "red", "--choice", " "), "a choice is empty"),
@@ -123,18 +136,20 @@ def test_any_script_is_a_question(home: Home, question: str) -> None:
     answer = told(geb("ask", "r", question, "--choice", "نعم", "--choice", "不", "--json"))
     assert answer["choice"] in ("A", "B")
     assert geb("ask", "r", question).exit_code == 0
+    assert isinstance(told(geb("search", "r", question, "--json"))["units"], list)
 
 
-def test_a_memory_that_is_not_there(home: Home, tmp_path: Path) -> None:
-    assert "no recording 'nobody' here (r, s)" in refused("ask", "nobody", "Who?")
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_a_memory_that_is_not_there(home: Home, tmp_path: Path, command: str) -> None:
+    assert "no recording 'nobody' here (r, s)" in refused(command, "nobody", "Who?")
     lines = tmp_path / "said.csv"
     lines.write_text("start,end,text\n1,2,I pour the tea\n")
     add_videos(home, "t", [], captions=[lines], clock="seconds")
-    assert "the memory of t is not built; run: geb build t" in refused("ask", "t", "Who?")
+    assert "the memory of t is not built; run: geb build t" in refused(command, "t", "Who?")
     set_parameters(home, "r", {"graph.containment": 0.25})
-    assert "the memory of r is stale" in refused(*ASK)
+    assert "the memory of r is stale" in refused(command, "r", "Who?")
     shutil.rmtree(home.path / "tables" / "graph_nodes")
-    assert "not built; run: geb build r" in refused(*ASK)
+    assert "not built; run: geb build r" in refused(command, "r", "Who?")
 
 
 def test_an_endpoint_that_is_down(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
