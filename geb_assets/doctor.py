@@ -49,6 +49,9 @@ def examine(home: Home) -> list[Finding]:
         if isinstance(serving.options, ChatSettings):
             answers = partial(_chat, profile.chat_settings(role))
             findings.append(_try(home, f"role {role}", answers))
+    if "clip_embedder" not in profile.roles:
+        none = f"none: profile {profile.name} has no clip_embedder; searches go by words and text"
+        findings.append(Finding("visual channel", True, none))
     return findings
 
 

@@ -148,6 +148,8 @@ def test_the_doctor(home: Home) -> None:
     ledger = next(one for one in findings if one["check"] == "ledger")
     assert ledger["message"].endswith(" 0 differed")
     assert len({one["check"] for one in findings if one["check"].startswith("role ")}) == 6
+    assert findings[-1]["check"] == "visual channel"
+    assert "note:" not in geb("search", "r", "a stop sign").output
     (home.path / FILE).write_text("[recordings.a\n")
     result = geb("doctor", "--json")
     assert result.exit_code == 1

@@ -169,13 +169,14 @@ class Memory:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """What is missing of the three channels, one plain line each; the others then share."""
+        """What this memory lacks of the channels its profile has, one plain line each; the others
+        then share. A profile without a model for clips has no visual channel to lack."""
         lines: list[str] = []
         if self.index.text is None:
             lines.append("text channel absent: this memory has no text vectors")
-        if self.index.visual is None:
+        if self.index.visual is None and self.visual_encoder is not None:
             lines.append("visual channel absent: this memory has no clip vectors")
-        elif self.visual_encoder is None:
+        elif self.index.visual is not None and self.visual_encoder is None:
             lines.append("visual channel absent: the profile has no model for visual queries")
         return tuple(lines)
 

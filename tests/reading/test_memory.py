@@ -163,8 +163,10 @@ def test_absent_channels_are_said_and_the_others_share() -> None:
     deaf = Memory.from_tables(tables, WordVectors())
     assert "visual" in deaf.absent[0] and deaf.seeds("cup").sum() == pytest.approx(1)
     bare = {name: rows for name, rows in tables.items() if "embeddings" not in name}
-    blind = Memory.from_tables(bare, WordVectors())
-    assert len(blind.absent) == 2 and [m.channel for m in blind.matches("cup")] == ["lexical"]
+    assert len(Memory.from_tables(bare, WordVectors()).absent) == 1
+    blind = Memory.from_tables(bare, WordVectors(), visual_encoder=WordVectors(16))
+    assert len(blind.absent) == 2 and "no clip vectors" in blind.absent[1]
+    assert [m.channel for m in blind.matches("cup")] == ["lexical"]
     assert blind.search("cup")
 
 
