@@ -32,7 +32,7 @@ from geb_assets.reading.rows import Frames
 from geb_assets.reading.settings import SearchSettings
 from geb_assets.reading.timeline import Timeline, build_timeline
 
-FORMAT = 3
+FORMAT = 4
 """Raised whenever the same rows give other arrays."""
 
 _FACTS = "index.json"

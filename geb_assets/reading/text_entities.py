@@ -77,7 +77,7 @@ def without_observations(frames: Frames) -> dict[str, pl.DataFrame]:
 def text_entities(frames: Frames) -> dict[str, pl.DataFrame]:
     """Captions and clips joined through what the 30-second captions name.
 
-    An entity is visible from the first caption that names it, and is a node where two do.
+    An entity is a node where two captions name it, and visible from the second.
     """
     bare = without_observations(frames)
     nodes, edges = bare["graph_nodes"], bare["graph_edges"]
@@ -94,11 +94,15 @@ def text_entities(frames: Frames) -> dict[str, pl.DataFrame]:
     )
     entities = (
         named.group_by("phrase")
-        .agg(pl.col("start_s").min(), pl.col("end_s").max(), pl.col("visible_from").min(),
-             seen=pl.len())
+        .agg(
+            pl.col("start_s").min(),
+            pl.col("end_s").max(),
+            pl.col("visible_from").bottom_k(2).max(),
+            seen=pl.len(),
+        )
         .filter(pl.col("seen") >= 2)
         .sort("start_s", "phrase")
-    )  # fmt: skip
+    )
     first = int(nodes.select(pl.col("node").max() + 1).item() or 0)
     added = entities.select(
         node=pl.int_range(pl.len(), dtype=pl.Int64) + first,
@@ -109,8 +113,10 @@ def text_entities(frames: Frames) -> dict[str, pl.DataFrame]:
         visible_from="visible_from",
         phrase="phrase",
     )
-    mentions = named.select("phrase", "node", told="visible_from").join(
-        added.select("phrase", entity="node"), on="phrase"
+    mentions = (
+        named.select("phrase", "node", told="visible_from")
+        .join(added.select("phrase", entity="node", entity_from="visible_from"), on="phrase")
+        .with_columns(told=pl.max_horizontal("told", "entity_from"))
     )
     clips = edges.filter(pl.col("type") == "clip_episode")
     shown = pl.concat(

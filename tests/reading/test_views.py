@@ -68,6 +68,23 @@ def test_what_two_captions_name_joins_them() -> None:
     assert before > 0
 
 
+def test_a_named_thing_is_there_once_two_captions_are() -> None:
+    frames = plain_rows(TABLES)
+    view = text_entities(frames)
+    told: dict[str, list[float]] = {}
+    seen = dict(frames["graph_nodes"].select("id", "visible_from").iter_rows())
+    for row in frames["episodes"].filter(pl.col("scale") == "30sec").iter_rows(named=True):
+        for phrase in phrases(row["text"]):
+            told.setdefault(f"text/{phrase}", []).append(seen[row["episode"]])
+    added = view["graph_nodes"].filter(pl.col("type") == "entity")
+    known = dict(added.select("id", "visible_from").iter_rows())
+    assert known == {one: sorted(told[one])[1] for one in known}
+    ids = dict(view["graph_nodes"].select("node", "id").iter_rows())
+    for b, at in view["graph_edges"].select("b", "visible_from").iter_rows():
+        if ids[b] in known:
+            assert at >= known[ids[b]]
+
+
 def test_descriptions_stand_behind_the_caption_of_their_time_once_they_are_known() -> None:
     frames = plain_rows(TABLES)
     view = appended(frames)
