@@ -186,9 +186,7 @@ class OpenAICompatible:
         url = f"{self.settings.base_url.rstrip('/')}/{path}"
         answer = self._pool.request(method, url, body=body, headers=headers)
         if answer.status != 200:
-            said = _said(answer.data)
-            # Some gateways repeat the key that they refuse; what is said ends up in tables.
-            raise _Refused(answer.status, said.replace(key, "***") if key else said, answer.headers)
+            raise _Refused(answer.status, _said(answer.data, key), answer.headers)
         return answer.data
 
     def _request(
@@ -287,15 +285,18 @@ class _Refused(Exception):
         self.status, self.said, self.headers = status, said, headers
 
 
-def _said(body: bytes) -> str:
-    """What an endpoint says of its refusal, on one line."""
+def _said(body: bytes, key: str) -> str:
+    """What an endpoint says of its refusal, on one line and without the key."""
     text = body.decode("utf-8", "replace")
     try:
         error = json.loads(text)["error"]
         text = error["message"] if isinstance(error, dict) else str(error)
     except (ValueError, KeyError, TypeError):
         pass
-    return " ".join(str(text).split())[:200]
+    line = " ".join(str(text).split())
+    # Some gateways repeat the key that they refuse, and what is said ends up in tables. It goes
+    # before the line is cut: a part of a key is no less secret.
+    return (line.replace(key, "***") if key else line)[:200]
 
 
 def _read(body: bytes) -> Reply:

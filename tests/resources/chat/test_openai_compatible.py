@@ -186,6 +186,8 @@ def test_a_key_is_never_told(script: Script, monkeypatch: pytest.MonkeyPatch) ->
     assert script.chat(says("Tasha.")).reply(ASK).text == "Tasha."
     told = failure(script.chat(refuses(401, "no such key: secret-7")))
     assert told.kind == "key" and "secret-7" not in str(told) and "***" in str(told)
+    told = failure(script.chat(refuses(401, "x" * 195 + "secret-7")))
+    assert told.kind == "key" and "secr" not in str(told)
     monkeypatch.setenv("GEB_CHAT_KEY", "secret-7\r\nx")
     told = failure(script.chat(says("Tasha.")))
     assert told.kind == "key" and "secret" not in str(told) and "GEB_CHAT_KEY" in str(told)
