@@ -5,20 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evaluation.metrics.judges import PROMPTS as JUDGE_PROMPTS
 from evaluation.metrics.judges import Judge
 from geb_assets.reading.answerer import Answerer
 from geb_assets.reading.answerer.chat import ChatAnswerer
+from geb_assets.reading.answerer.chat import prompt as answerer_prompt
 from geb_assets.reading.answerer.embedded import EmbeddedAnswerer
 from geb_assets.reading.controller import Controller
 from geb_assets.reading.controller.chat import ChatController
 from geb_assets.reading.controller.embedded import EmbeddedController
+from geb_assets.reading.controller.prompt import prompt as controller_prompt
 from resources.chat import Message, Reply
 from resources.chat.calls import KeptChat
-from resources.identity import ModelIdentity
+from resources.identity import ModelIdentity, joint_digest
 from resources.profiles import Roles
 
 READER, JUDGE = "chat", "text_chat"
 """The roles that read questions and judge answers, where a profile has them."""
+
+PROMPTS = {
+    READER: joint_digest(*controller_prompt(), *answerer_prompt())[:12],
+    JUDGE: joint_digest(*JUDGE_PROMPTS)[:12],
+}
+"""Role to a digest of the words it is asked with."""
 
 
 class Seeded:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evaluation.scoring import Score
-from evaluation.tables import named, plot, show
+from evaluation.tables import plot, side_by_side
 from geb_assets.reading.record import Record
 from geb_assets.reading.units import Unit
 
@@ -56,26 +56,11 @@ def _picture(png: bytes) -> str:
 
 
 def _figures(scores: Mapping[str, Sequence[Score]]) -> str:
-    found = {v: {(one.metric, one.slice): one for one in own} for v, own in scores.items()}
-    keys = list(dict.fromkeys(key for own in found.values() for key in own))
-    head = "".join(f"<th>{escape(variant)}</th>" for variant in scores)
-    lines = [f"<table><tr><th>metric</th><th>over</th>{head}<th>n</th><th>paper</th></tr>"]
-    for key in keys:
-        own = [found[variant].get(key) for variant in scores]
-        first = next(one for one in own if one is not None)
-        cells = "".join(f"<td>{escape(show(one)) if one else ''}</td>" for one in own)
-        paper = "" if first.anchor is None else show(Score(first.metric, "", first.anchor, 0))
-        lines.append(
-            f"<tr><td>{escape(named(first))}</td><td>{escape(key[1])}</td>{cells}<td>{first.n}</td>"
-            f"<td>{paper}</td></tr>"
-        )
-    notes = dict.fromkeys(
-        f"{one.metric}, {one.slice}: {one.note}"
-        for own in scores.values()
-        for one in own
-        if one.note
-    )
-    return "\n".join([*lines, "</table>", *(f"<p class=t>{escape(note)}</p>" for note in notes)])
+    (head, *rows), notes = side_by_side(scores)
+    lines = [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
+    lines += [f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows]
+    told = (f"<p class=t>{escape(note)}</p>" for note in notes)
+    return "\n".join(["<table>", *lines, "</table>", *told])
 
 
 def _differing(predictions: Mapping[str, pl.DataFrame]) -> list[str]:

@@ -23,6 +23,7 @@ JUDGE = "judge"
 UNITS = "units received"
 
 Values = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Judgements = Mapping[tuple[str, int], Judgement]
 """By question id and run."""
 
@@ -53,9 +54,10 @@ def score(
 
     ``judgements`` are those of the open answers, by question and run; None: there is no judge.
     ``predictions`` and ``full``, those of the full system to compare with, are rows of table
-    ``predictions`` for these questions. A question's value is the mean over its runs. A run whose
-    model call failed has no value: its question is left out of what it cannot tell, and the note
-    says how many; a question outside its recording counts as wrong.
+    ``predictions`` for these questions. A question's value is the mean over its runs. A question
+    with a run whose model call failed has no value, of any metric; one outside its recording
+    counts as wrong, and reaches and receives nothing that could be counted. The note of each
+    figure says how many of its slice these are.
     """
     masks = rules.masks(questions)
     own = _Answers.of(rules, questions, predictions)
@@ -74,7 +76,7 @@ class _Answers:
 
     correct: Values
     """Mean over the runs; NaN without choices or accepted wordings, or where a call failed."""
-    gradeable: NDArray[np.bool_]
+    gradeable: Mask
     """Whether the rules alone can tell right from wrong."""
     letters: list[list[str]]
     """The letters chosen, by question and run."""
@@ -86,8 +88,10 @@ class _Answers:
     """Units received after each round: [N, rounds]."""
     received: Values
     searches: Values
-    failed: int
-    outside: int
+    failed: Mask
+    """Questions with a run whose model call failed."""
+    outside: Mask
+    """Questions that were not put to the memory: they lie outside the recording."""
 
     @classmethod
     def of(cls, rules: Rules, questions: Sequence[Question], rows: pl.DataFrame) -> _Answers:
@@ -100,22 +104,26 @@ class _Answers:
         gradeable = np.zeros(len(questions), dtype=bool)
         amounts = np.full((2, len(questions)), np.nan)
         units = np.full((len(questions), rounds), np.nan)
+        failed, outside = np.zeros((2, len(questions)), dtype=bool)
         for place, question in enumerate(questions):
             own = by_question[question.id]
+            states = {row["status"] for row in own}
+            failed[place], outside[place] = "failed" in states, "outside" in states
             gradeable[place] = rules.correct(question, "", None) is not None
-            if own and all(row["status"] != "failed" for row in own) and gradeable[place]:
+            if not own or failed[place]:
+                continue
+            if gradeable[place]:
                 correct[place] = np.mean([bool(row["correct"]) for row in own])
-            asked = [row for row in own if row["status"] != "outside"]
-            if any(row["windows"] for row in asked):
-                curves = [_curve(row, rounds, complete=rules.complete) for row in asked]
+            if outside[place]:
+                continue
+            if any(row["windows"] for row in own):
+                curves = [_curve(row, rounds, complete=rules.complete) for row in own]
                 hits[place] = np.mean(curves, axis=0)
-            if asked:
-                units[place] = np.mean([_held(row["units_after"], rounds) for row in asked], axis=0)
-                amounts[:, place] = [
-                    np.mean([row["received_s"] for row in asked]),
-                    np.mean([row["rounds"] for row in asked]),
-                ]
-        status = rows["status"]
+            units[place] = np.mean([_held(row["units_after"], rounds) for row in own], axis=0)
+            amounts[:, place] = [
+                np.mean([row["received_s"] for row in own]),
+                np.mean([row["rounds"] for row in own]),
+            ]
         return cls(
             correct,
             gradeable,
@@ -125,9 +133,18 @@ class _Answers:
             units=units,
             received=amounts[0],
             searches=amounts[1],
-            failed=int((status == "failed").sum()),
-            outside=rows.filter(status == "outside")["question"].n_unique(),
+            failed=failed,
+            outside=outside,
         )
+
+    def note(self, within: Mask, outside: str) -> str:
+        """What a figure over these questions does not tell; ``outside``: what became of those that
+        lie outside the recording."""
+        counts = {
+            "with a failed run, left out": int((self.failed & within).sum()),
+            f"outside the recording, {outside}": int((self.outside & ~self.failed & within).sum()),
+        }
+        return "; ".join(f"{count} questions {what}" for what, count in counts.items() if count)
 
 
 def _curve(row: dict[str, Any], rounds: int, *, complete: bool) -> Values:
@@ -145,18 +162,17 @@ def _held(values: Sequence[int], rounds: int) -> Values:
 def _graded(
     rules: Rules,
     questions: Sequence[Question],
-    masks: dict[str, NDArray[np.bool_]],
+    masks: dict[str, Mask],
     own: _Answers,
     base: _Answers | None,
 ) -> Iterator[Score]:
-    notes = [f"{own.failed} runs failed and are left out"] if own.failed else []
-    notes += [f"{own.outside} questions outside the recording, wrong"] if own.outside else []
     for name, mask in masks.items():
         within = mask & own.gradeable
         if within.any():
-            yield _mean(ACCURACY, name, own.correct[within], "; ".join(notes))
+            yield _mean(ACCURACY, name, own.correct[within], own.note(within, "wrong"))
         if base is not None and within.any():
             yield _difference(ACCURACY, name, own.correct[within], base.correct[within])
+    told = "; ".join(filter(None, ["questions 118, 373 and 395", own.note(own.gradeable, "wrong")]))
     for sensitivity in rules.sensitivity:
         values = [
             np.mean(
@@ -165,21 +181,21 @@ def _graded(
                     for letter in letters
                 ]
             )
-            for q, letters in zip(questions, own.letters, strict=True)
-            if letters
+            for q, letters, failed in zip(questions, own.letters, own.failed, strict=True)
+            if letters and not failed
         ]
-        yield _mean(ACCURACY, sensitivity, np.array(values), "questions 118, 373 and 395")
+        yield _mean(ACCURACY, sensitivity, np.array(values), told)
 
 
 def _judged(
     rules: Rules,
     questions: Sequence[Question],
-    masks: dict[str, NDArray[np.bool_]],
+    masks: dict[str, Mask],
     own: _Answers,
     judgements: Judgements | None,
 ) -> Iterator[Score]:
     """The judge's mean over the open questions; a judgement that failed is no 0, and is told of."""
-    open_ = ~own.gradeable & np.array([rules.graded(one) for one in questions], dtype=bool)
+    open_: Mask = ~own.gradeable & np.array([rules.graded(one) for one in questions], dtype=bool)
     if not open_.any():
         return
     if judgements is None:
@@ -187,22 +203,27 @@ def _judged(
         yield Score(JUDGE, "all", None, int(open_.sum()), note=note)
         return
     values = np.full(len(questions), np.nan)
-    failed = 0
+    unread = np.zeros(len(questions), dtype=np.int64)
+    given: dict[str, list[Judgement]] = {one.id: [] for one in questions}
+    for (name, _), judgement in judgements.items():
+        given[name].append(judgement)
     for place, question in enumerate(questions):
-        given = [one for (name, _), one in judgements.items() if name == question.id]
-        scores = [one.score for one in given if one.score is not None]
-        failed += len(given) - len(scores)
-        if given and len(scores) == len(given):
+        scores = [one.score for one in given[question.id] if one.score is not None]
+        unread[place] = len(given[question.id]) - len(scores)
+        if scores and not unread[place] and not own.failed[place]:
             values[place] = np.mean(scores)
-    note = f"{failed} judgements failed and are left out" if failed else ""
     for name, mask in masks.items():
-        if (mask & open_).any():
-            yield _mean(JUDGE, name, values[mask & open_], note)
+        within = mask & open_
+        if within.any():
+            count = int(unread[within].sum())
+            notes = [own.note(within, "judged without an answer")]
+            notes += [f"{count} judgements failed and are left out"] if count else []
+            yield _mean(JUDGE, name, values[within], "; ".join(filter(None, notes)))
 
 
 def _evidence(
     rules: Rules,
-    masks: dict[str, NDArray[np.bool_]],
+    masks: dict[str, Mask],
     own: _Answers,
     base: _Answers | None,
 ) -> Iterator[Score]:
@@ -210,19 +231,20 @@ def _evidence(
     windowed = ~np.isnan(own.hit)
     for name, mask in masks.items():
         if (mask & windowed).any():
-            yield _mean(metric, name, own.hit[mask & windowed])
+            yield _mean(metric, name, own.hit[mask & windowed], own.note(mask, "left out"))
         if base is not None and (mask & windowed).any():
             yield _difference(metric, name, own.hit[mask & windowed], base.hit[mask & windowed])
+    note = own.note(np.ones_like(windowed), "left out")
     for number in range(own.curve.shape[1] if windowed.any() else 0):
-        yield _mean(metric, f"after round {number + 1}", own.curve[windowed, number])
-        yield _mean(UNITS, f"after round {number + 1}", own.units[windowed, number])
+        yield _mean(metric, f"after round {number + 1}", own.curve[windowed, number], note)
+        yield _mean(UNITS, f"after round {number + 1}", own.units[windowed, number], note)
     for what, values in (
         (UNITS, own.units[:, -1]),
         ("seconds received", own.received),
         ("searches", own.searches),
     ):
         if (~np.isnan(values)).any():
-            yield _mean(what, "all", values[~np.isnan(values)])
+            yield _mean(what, "all", values[~np.isnan(values)], note)
 
 
 def _mean(metric: str, slice_: str, values: Values, note: str = "") -> Score:
@@ -240,7 +262,9 @@ def _difference(metric: str, slice_: str, own: Values, base: Values) -> Score:
         return Score(f"{metric} {DIFFERENCE}", slice_, None, 0, note="no question in common")
     low, high = paired(own[both], base[both])
     value = float(own[both].mean() - base[both].mean())
-    return Score(f"{metric} {DIFFERENCE}", slice_, value, int(both.sum()), low, high)
+    lost = len(both) - int(both.sum())
+    note = f"{lost} questions that one side has no value for, left out" if lost else ""
+    return Score(f"{metric} {DIFFERENCE}", slice_, value, int(both.sum()), low, high, note=note)
 
 
 def _beside_anchor(rules: Rules, found: Score) -> Score:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from evaluation.scoring import ACCURACY, COVERAGE, DIFFERENCE, HIT, UNITS, Score
 
@@ -39,6 +39,33 @@ def headline(score: Score) -> bool:
 
 def is_fraction(score: Score) -> bool:
     return score.metric.removesuffix(f" {DIFFERENCE}") in (ACCURACY, HIT, COVERAGE)
+
+
+def side_by_side(
+    scores: Mapping[str, Sequence[Score]], shown: Callable[[Score], bool] = lambda one: True
+) -> tuple[list[list[str]], list[str]]:
+    """Rows of cells, the first one the heading, with a column a variant; and the figures' notes.
+
+    Where the variants' figures are over different numbers of questions, each number is given.
+    """
+    found = {v: {(one.metric, one.slice): one for one in own} for v, own in scores.items()}
+    keys = dict.fromkeys(
+        (one.metric, one.slice) for own in scores.values() for one in own if shown(one)
+    )
+    anchored = any(one.anchor is not None for own in scores.values() for one in own)
+    rows = [["metric", "over", *scores, "n", *(["paper"] if anchored else [])]]
+    notes: dict[str, None] = {}
+    for key in keys:
+        own = {v: figures[key] for v, figures in found.items() if key in figures}
+        first = next(iter(own.values()))
+        paper = "" if first.anchor is None else show(Score(first.metric, "", first.anchor, 0))
+        cells = [show(own[variant]) if variant in own else "" for variant in scores]
+        counts = "/".join(str(n) for n in dict.fromkeys(one.n for one in own.values()))
+        rows.append([named(first), key[1], *cells, counts, *([paper] if anchored else [])])
+        for variant, one in own.items():
+            if one.note:
+                notes[f"{variant}: {' '.join(key)}: {one.note}"] = None
+    return rows, list(notes)
 
 
 def markdown(scores: Sequence[Score]) -> str:

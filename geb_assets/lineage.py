@@ -58,8 +58,9 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _model(identity: ModelIdentity) -> str:
-    return f"{identity}#{identity.digest[:12]}"
+def _model(identity: ModelIdentity, prompt: str) -> str:
+    asked = f" prompt {prompt}" if prompt else ""
+    return f"{identity}#{identity.digest[:12]}{asked}"
 
 
 def code_version(stage: Stage) -> str:
@@ -183,7 +184,7 @@ class Planner:
             implementation=stage.implementation,
             parameters=parameters,
             models={
-                role: _model(self.profile.identity(role, section))
+                role: _model(self.profile.identity(role, section), stage.prompts.get(role, ""))
                 for role in stage.served_by(self.profile)
             },
             sources=sources,

@@ -230,6 +230,9 @@ class Stage:
     """Roles of the profile that serve it."""
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Roles that serve it where the profile has them, to the tables read for their sake alone."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Role to a digest of the words that this stage asks it with; what words an adapter brings is
+    in its identity."""
     sources: Callable[[Any, str], Any] = lambda entry, partition: None
     """What it reads of its Recording's or Benchmark's entry, as plain JSON values."""
     calls: Mapping[str, Callable[[Work], Expected]] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from geb_assets.errors import GebError
 from geb_assets.parameters import Descriptions, Detections, Embeddings, Overrides, Section, Tracks
 from resources.appearance.clip_dinov2 import ClipDinoOptions
-from resources.chat.openai_compatible import ChatSettings
+from resources.chat.openai_compatible import ChatSettings, asked_as
 from resources.detector.yolo import YoloOptions
 from resources.embedder.qwen3_text import Qwen3TextOptions
 from resources.embedder.qwen3_vl import Qwen3VLOptions
@@ -81,7 +81,9 @@ class Profile:
     """Model files that it needs."""
 
     def identity(self, role: str, section: Section) -> ModelIdentity:
-        """The model behind a role, without loading it."""
+        """The model behind a role, without loading it; of a chat model not where it is."""
+        if role in CHATS:
+            return asked_as(self.chat_settings(role))
         identity: ModelIdentity = self.adapter(role, Path(), section, nowhere()).identity
         return identity
 

@@ -19,7 +19,7 @@ from evaluation.baselines import BASELINES
 from evaluation.benchmarks.catalogue import Rules, rules_of
 from evaluation.benchmarks.question import Question, outside
 from evaluation.metrics.evidence import reached, received_spans, union_seconds
-from evaluation.readers import READER, readers
+from evaluation.readers import PROMPTS, READER, readers
 from geb_assets.benchmarks import Benchmark
 from geb_assets.errors import GebError
 from geb_assets.reading.answerer import Answerer
@@ -160,9 +160,11 @@ def run(trial: Trial) -> Result:
             else:
                 waiting.append((place, question, number))
 
+    pairs = [readers(trial.roles, number) for number in range(benchmark.runs)]
+
     def answer(place: int, question: Question, number: int) -> pl.DataFrame:
         name = recording_of(benchmark, question)
-        controller, answerer = readers(trial.roles, number)
+        controller, answerer = pairs[number]
         record = _asked(trial, opened[name].searched, question, name, controller, answerer)
         shown = trial.variant.settings(cast(Reading, trial.sections[name])).biographies
         # What is not shown is not received.
@@ -305,10 +307,12 @@ def _row(
         for count in range(len(received))
     ]
     spans = np.concatenate([np.empty((0, 2)), *received])
+    unled = next((one.error for one in record.rounds if one.failed), "")
+    failed = unled or record.failed
     return {
         **_unasked(rules, question, place, number, record.recording),
-        "status": "failed" if record.error and not record.answer else "ok",
-        "error": record.error,
+        "status": "failed" if failed else "ok",
+        "error": record.error or unled,
         "rounds": len(record.searches),
         "searches": [one.query for one in record.searches],
         "units": [unit.id for unit in record.units],
@@ -357,7 +361,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 STAGE = Stage(
     asset="predictions",
     partition="benchmark",
-    implementation="1",
+    implementation="2",
     run=run,
     description=(
         "Every question of a benchmark, put to the memory as the variant sees it, as of the time "
@@ -369,6 +373,7 @@ STAGE = Stage(
     kinds=("polars", "deltalake"),
     reads=tuple(dict.fromkeys([*COLUMNS, *VECTORS, "names", "chains"])),
     optional={READER: ("frames",)},
+    prompts=PROMPTS,
     sources=sources,
     checks={
         "questions": "The question file is the registered one, and whole.",

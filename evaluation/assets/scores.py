@@ -26,10 +26,12 @@ def run(trial: Trial) -> Result:
     compared = trial.variant.name != FULL and FULL in trial.benchmark.variants
     full = trial.read("predictions", variant=FULL) if compared else None
     rules = rules_of(trial.benchmark.kind)
-    scores = score(rules, questions, own, full, _judgements(trial, rules, questions, own))
+    judgements = _judgements(trial, rules, questions, own)
+    scores = score(rules, questions, own, full, judgements)
     rows = trial.keys(as_rows(scores))
     return Result(
         tables={"scores": rows},
+        failed=sum(one.unanswered for one in (judgements or {}).values()),
         figures={"questions": len(questions), "figures": len(scores)},
         pages={"scores": markdown(scores)},
         pictures={"intervals and rounds": plot([(trial.variant.name, scores)])},
@@ -90,7 +92,7 @@ def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
 STAGE = Stage(
     asset="scores",
     partition="benchmark",
-    implementation="1",
+    implementation="2",
     run=run,
     description=(
         "Accuracy and evidence access of a benchmark and variant with 95 % bootstrap intervals "
@@ -101,6 +103,7 @@ STAGE = Stage(
     kinds=("polars", "deltalake"),
     reads=("predictions",),
     optional={readers.JUDGE: ()},
+    prompts=readers.PROMPTS,
     sources=sources,
     checks={
         "every_question": "Every question of the file has its predictions.",

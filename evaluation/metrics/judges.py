@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
+
+from resources.chat import ChatFailure
 
 TRIES = 3
 """How often a judge is asked before the judgement counts as failed."""
@@ -23,7 +24,7 @@ _BRACES = 20
 
 
 class Judge(Protocol):
-    """One question to a chat model, its sampling already chosen.
+    """One question to a chat model, its sampling already chosen. Raises ChatFailure for no reply.
 
     The released settings are temperature 0 and 4,096 tokens for MM-Lifelong, 0.2 and 256 for
     MultiHop-EgoQA.
@@ -43,26 +44,8 @@ class Judgement:
     reply: str
     failure: str | None = None
     """Why there is no score."""
-
-
-@dataclass(frozen=True)
-class Graded:
-    """Judgements of a set of answers."""
-
-    mean: float | None
-    """Mean over the answers that were judged; None where none was."""
-    judged: int
-    failed: int
-
-
-def graded(judgements: Sequence[Judgement]) -> Graded:
-    """Their mean, with how many were judged and how many failed."""
-    scores = [judgement.score for judgement in judgements if judgement.score is not None]
-    return Graded(
-        mean=sum(scores) / len(scores) if scores else None,
-        judged=len(scores),
-        failed=len(judgements) - len(scores),
-    )
+    unanswered: bool = False
+    """Whether that is because the judge's call failed: another run makes it again."""
 
 
 # --- MM-Lifelong: 0 to 5 -------------------------------------------------------------------------
@@ -144,10 +127,10 @@ def judge_lifelong(
 ) -> Judgement:
     """One answer of MM-Lifelong, judged; asked again, up to three times, until a mark is read."""
     prompt = lifelong_prompt(question, reference, answer, all_or_nothing=all_or_nothing)
-    mark, reply, failure = _ask(judge, prompt, parse_lifelong)
-    if mark is None:
-        return Judgement(None, None, reply, failure)
-    return Judgement(lifelong_points(int(mark), all_or_nothing=all_or_nothing), mark, reply)
+    said = _ask(judge, prompt, parse_lifelong)
+    if said.raw is None:
+        return said
+    return replace(said, score=lifelong_points(int(said.raw), all_or_nothing=all_or_nothing))
 
 
 # --- MultiHop-EgoQA: 1 to 10 ---------------------------------------------------------------------
@@ -194,10 +177,7 @@ def parse_multihop(reply: str) -> float | None:
 
 def judge_multihop(judge: Judge, question: str, reference: str, answer: str) -> Judgement:
     """One answer of MultiHop-EgoQA, judged; asked again, up to three times, until it is read."""
-    score, reply, failure = _ask(
-        judge, multihop_prompt(question, reference, answer), parse_multihop
-    )
-    return Judgement(score, score, reply, failure)
+    return _ask(judge, multihop_prompt(question, reference, answer), parse_multihop)
 
 
 def _material(question: str, reference: str, answer: str) -> dict[str, str]:
@@ -210,21 +190,32 @@ class _Parser(Protocol):
     def __call__(self, reply: str, /) -> int | float | None: ...
 
 
-def _ask(judge: Judge, prompt: str, parse: _Parser) -> tuple[int | float | None, str, str | None]:
-    """The mark, the last reply, and why there is no mark."""
-    reply, failure = "", None
+_AGAIN = """
+A reply to this could not be read: {fault}. Keep to the form above.
+"""
+
+PROMPTS = (_LIFELONG, _ALL_OR_NOTHING, _SENSITIVE, _MULTIHOP, _AGAIN)
+"""All fixed words that judges are asked with, for a digest of them."""
+
+
+def _ask(judge: Judge, prompt: str, parse: _Parser) -> Judgement:
+    """The mark, or why there is none. Raises ChatFailure for what the user has to mend."""
+    asked, failed = prompt, Judgement(None, None, "")
     for _ in range(TRIES):
         try:
-            reply = judge(prompt)
-        except Exception as error:  # whatever the adapter raises is a failed judgement, and counted
-            failure = f"the judge's call failed: {type(error).__name__}: {error}"
+            reply = judge(asked)
+        except ChatFailure as error:
+            if not error.passing:
+                raise
+            failed = Judgement(None, None, "", f"the judge's call failed: {error}", unanswered=True)
             continue
         if (mark := parse(reply)) is not None:
-            return mark, reply, None
-        failure = (
-            "the judge's reply has no score" if reply.strip() else "the judge's reply is empty"
-        )
-    return None, reply, failure
+            return Judgement(mark, mark, reply)
+        fault = "the reply has no score" if reply.strip() else "the reply is empty"
+        failed = Judgement(None, None, reply, fault)
+        # In other words: the same words may be answered out of what is kept, in the same way.
+        asked = prompt + _AGAIN.format(fault=fault)
+    return failed
 
 
 def _object_at(text: str, begin: int) -> dict[Any, Any]:

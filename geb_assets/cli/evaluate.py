@@ -12,7 +12,7 @@ from evaluation.assets.predictions import questions_of, recording_of, short_epis
 from evaluation.benchmarks.catalogue import KINDS, Rules, rules_of
 from evaluation.benchmarks.question import Question, survey
 from evaluation.scoring import Score
-from evaluation.tables import headline, named, show
+from evaluation.tables import headline, side_by_side
 from geb_assets.benchmarks import FULL, Benchmark, put
 from geb_assets.building import Ran, build
 from geb_assets.cli.output import Output
@@ -97,22 +97,7 @@ def scores_of(home: Home, key: str) -> list[Score]:
 
 def tell_scores(output: Output, scores: dict[str, list[Score]]) -> None:
     """The headline figures, a column a variant; the paper's beside them where there is one."""
-    keys = list(
-        dict.fromkeys(
-            (one.metric, one.slice) for own in scores.values() for one in own if headline(one)
-        )
-    )
-    found = {v: {(one.metric, one.slice): one for one in own} for v, own in scores.items()}
-    anchored = any(one.anchor is not None for own in scores.values() for one in own)
-    lines = [["metric", "over", *scores, "n", *(["paper"] if anchored else [])]]
-    notes: dict[str, None] = {}
-    for key in keys:
-        own = [found[variant].get(key) for variant in scores]
-        first = next(one for one in own if one is not None)
-        paper = "" if first.anchor is None else show(Score(first.metric, "", first.anchor, 0))
-        cells = [show(one) if one is not None else "" for one in own]
-        lines.append([named(first), key[1], *cells, str(first.n), *([paper] if anchored else [])])
-        notes |= {f"{' '.join(key)}: {one.note}": None for one in own if one and one.note}
+    lines, notes = side_by_side(scores, headline)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
@@ -156,7 +141,7 @@ def _registered(
             "recordings": tuple(chosen),
             "variants": tuple(dict.fromkeys((*(old.variants), *variants))),
             "runs": runs or old.runs,
-            "limit": limit,
+            "limit": old.limit if limit is None else limit or None,
             "parallel": parallel or old.parallel,
             "reading": old.reading if before else dict(rules.reading),
         }

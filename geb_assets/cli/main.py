@@ -285,7 +285,9 @@ def ask(
 @click.option("--recording", "recordings", multiple=True, help="Recording asked; repeat for more.")
 @click.option("--variant", "variants", multiple=True, help="What to leave out; repeat for more.")
 @click.option("--runs", type=click.IntRange(min=1), default=None, help="Runs of each question.")
-@click.option("--limit", type=click.IntRange(min=1), default=None, help="The first N questions.")
+@click.option(
+    "--limit", type=click.IntRange(min=0), default=None, help="The first N questions; 0: all."
+)
 @click.option("--parallel", type=click.IntRange(1, 64), default=None, help="Questions at a time.")
 @_command
 def evaluate(output: Output, benchmark: str, **options: Any) -> None:

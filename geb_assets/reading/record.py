@@ -32,6 +32,8 @@ class Round(_Frozen):
     """Identity notes as they stood after this round."""
     error: str = ""
     """What went wrong in the controller, and was mended."""
+    failed: bool = False
+    """Whether the controller's model gave no reply, and the search went on without it."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
@@ -70,6 +72,8 @@ class Record(_Frozen):
     """Ids of the units and entities that it rests on, the weightiest first."""
     error: str = ""
     """What went wrong in the answerer; a failed call leaves the answer empty."""
+    failed: bool = False
+    """Whether the answerer's model gave no reply, rather than one of no use."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import random
@@ -11,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import certifi
@@ -20,6 +21,7 @@ import numpy as np
 import urllib3
 from pydantic import Field
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
+from urllib3.util import make_headers, parse_url
 
 from resources.chat import ChatFailure, FailureKind, Message, Part, Reply
 from resources.chat.limiter import Limiter
@@ -87,6 +89,14 @@ class ChatSettings(Options):
         return (prompt_tokens * self.prompt_price + completion_tokens * self.completion_price) / 1e6
 
 
+def asked_as(settings: ChatSettings) -> ModelIdentity:
+    """What a chat model's replies depend on besides the words: the model and how it samples. A run
+    may have a seed of its own."""
+    named = {"temperature", "top_p", "presence_penalty", "extra"}
+    sampling = settings.model_dump_json(include=named)
+    return ModelIdentity(settings.model, "chat", hashlib.sha256(sampling.encode()).hexdigest())
+
+
 class OpenAICompatible:
     """Chat completions over HTTP. Connects at the first reply; threads share its connections.
 
@@ -110,10 +120,12 @@ class OpenAICompatible:
             "maxsize": self.settings.in_flight,
             "retries": False,  # reply() retries, so that one rule holds for every failure
             "timeout": urllib3.Timeout(connect=_CONNECT_S, read=self.settings.timeout_s),
-            "ca_certs": certifi.where(),
+            "ca_certs": os.environ.get("SSL_CERT_FILE") or certifi.where(),
         }
         if proxy and not proxy_bypass(url.hostname or ""):
-            return urllib3.ProxyManager(proxy, **options)
+            user = parse_url(proxy).auth
+            headers = make_headers(proxy_basic_auth=unquote(user)) if user else None
+            return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
         return urllib3.PoolManager(**options)
 
     def reply(

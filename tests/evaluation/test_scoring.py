@@ -15,7 +15,7 @@ from evaluation.benchmarks.own import OwnQuestion
 from evaluation.bootstrap import paired
 from evaluation.metrics.judges import Judgement
 from evaluation.scoring import Score, score
-from evaluation.tables import markdown, plot, show
+from evaluation.tables import markdown, plot, show, side_by_side
 from geb_assets.tables import TABLES
 
 OWN = KINDS["own"]
@@ -80,19 +80,61 @@ def test_figures_equal_a_plain_reference(data: st.DataObject, count: int, runs: 
         assert curve.n == len(windowed)
 
 
-def test_what_failed_is_left_out_and_told_and_what_lies_outside_is_wrong() -> None:
-    asked = questions(4)
+def test_what_failed_is_left_out_of_every_figure_and_what_lies_outside_is_wrong() -> None:
+    asked = questions(6)
+    answered: dict[str, Any] = {"correct": True, "windows": [[0.0, 1.0]], "reached": [1],
+                                "rounds": 1, "units_after": [4], "choice": "A"}  # fmt: skip
     rows = [
-        row(0, 0, correct=True),
-        row(1, 0, status="failed", error="no reply"),
-        row(2, 0, status="outside"),
-        row(3, 0, correct=True),
+        row(0, 0, **answered),
+        row(1, 0, **answered),
+        # Failed before its first search: its evidence is unknown, not missed.
+        row(2, 0, status="failed", error="no reply", windows=[[0.0, 1.0]]),
+        row(3, 0, status="outside"),
+        row(4, 0, **answered),
+        row(4, 1, status="failed", windows=[[0.0, 1.0]]),
+        row(5, 0, **answered),
     ]
-    accuracy = found(score(OWN, asked, table(rows)), "accuracy")
-    assert (accuracy.value, accuracy.n) == (pytest.approx(2 / 3), 3)
-    assert accuracy.note == (
-        "1 runs failed and are left out; 1 questions outside the recording, wrong"
-    )
+    scores = score(OWN, asked, table(rows))
+    accuracy = found(scores, "accuracy")
+    assert (accuracy.value, accuracy.n) == (pytest.approx(3 / 4), 4)
+    lost = "2 questions with a failed run, left out; 1 questions outside the recording, "
+    assert accuracy.note == lost + "wrong"
+    assert found(scores, "accuracy", "a").note == "2 questions with a failed run, left out"
+    assert found(scores, "accuracy", "b").note == "1 questions outside the recording, wrong"
+    for metric, slice_ in (("complete coverage", "all"), ("complete coverage", "after round 1"),
+                           ("units received", "all"), ("searches", "all")):  # fmt: skip
+        one = found(scores, metric, slice_)
+        assert (one.n, one.note) == (3, lost + "left out")
+    assert found(scores, "complete coverage").value == 1.0
+    whole = [row(place, 0, **answered) for place in range(6)]
+    difference = found(score(OWN, asked, table(rows), table(whole)), "accuracy minus full")
+    assert difference.n == 4
+    assert difference.note == "2 questions that one side has no value for, left out"
+    assert difference.value == pytest.approx(-1 / 4)
+
+
+def test_failed_runs_are_in_no_sensitivity_line_and_in_no_judge_s_mean() -> None:
+    asked = [OwnQuestion(n, "?", {"A": "x", "B": "y"}, "A", None) for n in ("1", "2", "3")]
+    rows = [row(0, 0, question="1", correct=True, choice="A"),
+            row(1, 0, question="2", status="failed"),
+            row(2, 0, question="3", correct=False, choice="B")]  # fmt: skip
+    one = found(score(KINDS["egolifeqa"], asked, table(rows)), "accuracy", "ambiguous wrong")
+    assert (one.value, one.n) == (0.5, 2)
+    assert one.note == "questions 118, 373 and 395; 1 questions with a failed run, left out"
+    open_ = [OwnQuestion(f"q{n}", "?", {}, "x", None) for n in range(2)]
+    runs = table([row(0, 0), row(1, 0), row(1, 1, status="failed")])
+    said = {("q0", 0): Judgement(0.5, 3, ""), ("q1", 0): Judgement(1.0, 5, "")}
+    judge = found(score(KINDS["mmlifelong-day"], open_, runs, None, said), "judge")
+    assert (judge.value, judge.n) == (0.5, 1)
+    assert judge.note == "1 questions with a failed run, left out"
+
+
+def test_variants_over_different_numbers_of_questions_say_so() -> None:
+    full, less = Score("accuracy", "all", 0.5, 500), Score("accuracy", "all", 0.4, 430, note="x")
+    rows, notes = side_by_side({"full": [full], "less": [less]})
+    assert rows[1] == ["accuracy, %", "all", "50.0", "40.0", "500/430"]
+    assert notes == ["less: accuracy all: x"]
+    assert side_by_side({"full": [full], "same": [full]})[0][1][-1] == "500"
 
 
 def test_differences_are_paired_over_the_questions_that_both_answered() -> None:

@@ -25,6 +25,8 @@ class Answer:
     supports: tuple[str, ...] = ()
     """Ids of the units and entities that it rests on, the weightiest first."""
     error: str = ""
+    failed: bool = False
+    """Whether the model gave no reply, rather than one of no use."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
 

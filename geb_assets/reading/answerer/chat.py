@@ -56,6 +56,11 @@ _OPEN_FORM = (
 )
 
 
+def prompt() -> tuple[str, ...]:
+    """All fixed words of the page, for a digest of them."""
+    return _RULES, _CHOICE_FORM, _OPEN_FORM, FENCE_RULE
+
+
 class ChatAnswerer:
     """Asks the model once with frames and, where that fails, once more with the text alone."""
 
@@ -74,7 +79,7 @@ class ChatAnswerer:
     def answer(self, question: Question, evidence: Evidence) -> Answer:
         """See :meth:`geb_assets.reading.answerer.Answerer.answer`."""
         spent = [0, 0]
-        fault = ""
+        fault, failed = "", False
         for text_only in (False, True):
             messages = page(question, evidence, frames=self._frames and not text_only)
             try:
@@ -83,7 +88,7 @@ class ChatAnswerer:
                 refused = failure.kind == "images" and not text_only
                 if not failure.passing and not refused:
                     raise
-                fault = str(failure)
+                fault, failed = str(failure), True
                 continue
             spent[0] += reply.prompt_tokens
             spent[1] += reply.completion_tokens
@@ -98,12 +103,13 @@ class ChatAnswerer:
                     prompt_tokens=spent[0],
                     completion_tokens=spent[1],
                 )
-            fault = "the reply names none of the choices"
+            fault, failed = "the reply names none of the choices", False
         return Answer(
             "",
             decided=False,
             why="the model gave no answer",
             error=fault,
+            failed=failed,
             prompt_tokens=spent[0],
             completion_tokens=spent[1],
         )

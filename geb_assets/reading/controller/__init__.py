@@ -35,6 +35,8 @@ class Decision:
     """Most units to take from this search, where fewer than the budget are wanted."""
     error: str = ""
     """A fault of the model that was mended on the way to this decision."""
+    failed: bool = False
+    """Whether the model gave no reply, and the search goes on without it."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
 

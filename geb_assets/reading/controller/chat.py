@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from geb_assets.reading.controller import Decision, Progress
 from geb_assets.reading.controller.prompt import REPAIR, SCHEMA, system, user
 from geb_assets.reading.replies import json_object
@@ -38,7 +40,7 @@ class ChatController:
             except ChatFailure as failure:
                 if not failure.passing:
                     raise
-                return _go_on(progress, str(failure), spent)
+                return replace(_go_on(progress, str(failure), spent), failed=True)
             spent[0] += reply.prompt_tokens
             spent[1] += reply.completion_tokens
             decision = parse_decision(reply.text)

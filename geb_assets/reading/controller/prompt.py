@@ -95,6 +95,11 @@ def system(clock: Clock) -> str:
     return f"{rules}\n# Examples\n{_examples(clock)}"
 
 
+def prompt() -> tuple[str, ...]:
+    """All fixed words of the page, for a digest of them."""
+    return _RULES, _DAY_RULE, REPAIR, FENCE_RULE, str(SCHEMA), _examples(Clock("egolife"))
+
+
 def user(progress: Progress) -> str:
     """The question and the log of its rounds."""
     question = progress.question

@@ -12,7 +12,9 @@ import dagster as dg
 import pytest
 from click.testing import CliRunner
 
-from evaluation.assets import predictions
+from evaluation.assets import predictions, scores
+from evaluation.metrics.judges import Judgement
+from evaluation.readers import JUDGE, PROMPTS, READER
 from geb_assets import definitions
 from geb_assets.adding import set_parameters
 from geb_assets.asked import records
@@ -27,6 +29,7 @@ from geb_assets.reading.memory import Memory
 from geb_assets.registry import SourceFile
 from geb_assets.run import Refused, run_partition
 from geb_assets.stages import STAGES
+from resources.profiles import PAPER
 from resources.video import file_digest
 from tests.homes import up_to_date, versions
 
@@ -146,7 +149,9 @@ def test_failed_calls_alone_are_made_again(
 
     def failing(memory: Any, question: str, **options: Any) -> Any:
         record = own(memory, question, **options)
-        return record.model_copy(update={"error": "no reply", "answer": "", "choice": None})
+        return record.model_copy(
+            update={"error": "no reply", "failed": True, "answer": "", "choice": None}
+        )
 
     with monkeypatch.context() as patch:
         patch.setattr(predictions, "ask", failing)
@@ -155,7 +160,7 @@ def test_failed_calls_alone_are_made_again(
     scores = home.store.read("scores", benchmark="mine", variant="full")
     accuracy = scores.filter((scores["metric"] == "accuracy") & (scores["slice"] == "all"))
     assert accuracy["value"].to_list() == [None]
-    assert "3 runs failed" in accuracy["note"][0]
+    assert accuracy["note"][0] == "3 questions with a failed run, left out"
     counted.clear()
     assert run(home, "predictions").entry.complete
     assert len(counted) == 3
@@ -284,6 +289,69 @@ def test_geb_evaluate_and_report(home: Home) -> None:
         done = CliRunner().invoke(main, words)
         assert done.exit_code == 1
         assert message in done.stderr
+
+
+def test_who_reads_and_judges_and_in_which_words_is_in_the_fingerprint(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(home)
+    up_to_date(home)
+    planner = home.planner(STAGES)
+
+    def asked(asset: str, role: str, **options: Any) -> str:
+        planner.profile = PAPER.having({role: options})
+        return planner.expected(BY_NAME[asset], "mine/full").models[role]
+
+    for asset, role in (("predictions", READER), ("scores", JUDGE)):
+        before = asked(asset, role)
+        assert before.endswith(f"prompt {PROMPTS[role]}")
+        assert asked(asset, role, base_url="http://127.0.0.1:9/v1", retries=1) == before
+        assert asked(asset, role, temperature=0.3) != before
+        assert asked(asset, role, model="another") != before
+        monkeypatch.setenv(f"GEB_{role.upper()}_MODEL", "another")
+        assert asked(asset, role) == asked(asset, role, model="another") != before
+
+
+def test_a_judge_that_fails_leaves_its_scores_to_be_made_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(home, [ASKED[0]], recordings=("r",), variants=("full",))
+    run(home, "predictions")
+    down = {("r/sign", 0): Judgement(None, None, "", "busy", unanswered=True)}
+    with monkeypatch.context() as patch:
+        patch.setattr(scores, "_judgements", lambda *_: down)
+        assert run(home, "scores").entry.failed == 1
+    assert stale(home) == {("scores", "mine/full"): "1 failed"}
+    assert run(home, "scores").entry.complete
+    assert stale(home) == {}
+
+
+def test_a_variant_that_cannot_be_scored_is_said(home: Home) -> None:
+    register(home)
+    # Names are read beside a memory, and nothing before the graph builds them.
+    for asset in ("names", "chains"):
+        home.ledger.drop(asset, "r")
+    done = CliRunner().invoke(main, ["evaluate", "mine", "--json"])
+    assert done.exit_code == 1
+    error = json.loads(done.stdout)["error"]
+    assert "mine/full has no scores" in error and "geb build r s" in error
+
+
+def test_names_of_another_memory_close_it(home: Home) -> None:
+    set_parameters(home, "r", {"names.looks": 7})
+    with pytest.raises(GebError, match=r"memory of r is stale: names of r .*geb build r"):
+        Memory.open(home, "r")
+    home.ledger.drop("names", "r")
+    assert Memory.open(home, "r").search("a stop sign")
+
+
+def test_a_limit_stays_until_it_is_lifted(home: Home) -> None:
+    file = home.path / "mine.json"
+    file.write_text(json.dumps(ASKED))
+    words = ["evaluate", "mine", "--questions", str(file), "--json"]
+    for more, asked in ((["--limit", "1"], 1), ([], 1), (["--limit", "0"], 3)):
+        done = CliRunner().invoke(main, [*words, *more])
+        assert json.loads(done.stdout)["questions"] == asked, done.output
 
 
 def test_what_does_not_exist_is_said(home: Home) -> None:

@@ -15,7 +15,6 @@ from evaluation.metrics.judges import (
     TRIES,
     Judge,
     Judgement,
-    graded,
     judge_lifelong,
     judge_multihop,
     lifelong_points,
@@ -26,6 +25,7 @@ from evaluation.metrics.judges import (
 )
 from evaluation.metrics.similarity import sentence_similarity
 from geb_assets.errors import GebError
+from resources.chat import ChatFailure, FailureKind
 from resources.identity import ModelIdentity
 
 
@@ -116,23 +116,31 @@ def scripted(*replies: str | Exception) -> tuple[Judge, list[str]]:
     return judge, prompts
 
 
-def test_a_judge_is_asked_again_until_it_is_read() -> None:
-    judge, prompts = scripted("", TimeoutError("slow"), "Final Score: 3")
+def test_a_judge_is_asked_again_until_it_is_read_in_other_words_where_it_was_not() -> None:
+    judge, prompts = scripted("", ChatFailure("timeout", "slow"), "Final Score: 3")
     assert judge_lifelong(judge, "Q", "R", "A") == Judgement(0.5, 3, "Final Score: 3")
-    assert len(prompts) == TRIES and len(set(prompts)) == 1
+    first, second, third = prompts
+    assert second == third and second.startswith(first) and "the reply is empty" in second
 
 
-def test_failures_are_counted_and_never_zero() -> None:
-    unread, _ = scripted(*["no idea"] * TRIES)
-    down, _ = scripted(*[ConnectionError("refused")] * TRIES)
+def test_failures_are_never_zero_and_a_failed_call_is_told_from_a_reply_of_no_use() -> None:
+    unread, prompts = scripted(*["no idea"] * TRIES)
+    down, _ = scripted(*[ChatFailure("server", "refused")] * TRIES)
     good, _ = scripted('{"score": 8, "rationale": "close"}')
     judgements = [judge_multihop(judge, "Q", "R", "A") for judge in (unread, down, good)]
     assert [j.score for j in judgements] == [None, None, 8.0]
-    assert judgements[0].failure == "the judge's reply has no score"
-    assert judgements[1].failure == "the judge's call failed: ConnectionError: refused"
-    summary = graded(judgements)
-    assert (summary.mean, summary.judged, summary.failed) == (8.0, 1, 2)
-    assert graded(judgements[:2]).mean is None
+    assert [j.unanswered for j in judgements] == [False, True, False]
+    assert judgements[0].failure == "the reply has no score"
+    assert judgements[1].failure == "the judge's call failed: refused"
+    assert len(prompts) == TRIES
+
+
+@pytest.mark.parametrize("kind", ["key", "budget", "down", "model"])
+def test_what_the_user_has_to_mend_is_no_judgement(kind: FailureKind) -> None:
+    judge, prompts = scripted(ChatFailure(kind, "mend this"))
+    with pytest.raises(ChatFailure, match="mend this"):
+        judge_lifelong(judge, "Q", "R", "A")
+    assert len(prompts) == 1
 
 
 def test_all_or_nothing_gives_no_partial_credit() -> None:
