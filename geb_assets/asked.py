@@ -21,8 +21,10 @@ _PARTITION = f"{ASKED}/{FULL}"
 
 
 def keep(home: Home, record: Record) -> None:
-    """Adds one question's record. Raises GebError where the disk refuses."""
+    """Adds one question's record. Raises GebError where the disk refuses, or the recording was
+    forgotten meanwhile."""
     with home.writing("predictions", _PARTITION):
+        home.registry().recording(record.recording)
         before = _rows(home)
         place = int(before.select(pl.col("place").max()).item() or 0) + 1
         row = pl.DataFrame([_row(record, place)], schema=TABLES["predictions"].schema)

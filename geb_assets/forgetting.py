@@ -14,7 +14,8 @@ def forget(home: Home, recording: str) -> dict[str, int]:
     """Removes a recording; returns the rows deleted from each table.
 
     The registry comes first, so that an interrupted run can be said again without anything
-    being built in between. Old table versions go with the next vacuum.
+    being built in between. Old table versions go with the next vacuum; what chat models replied
+    stays under ``cache``, by the digest of what they were asked.
     Raises GebError where a build is running.
     """
     with home.alone():
@@ -63,7 +64,12 @@ def _drop_answers(home: Home, recording: str) -> dict[str, int]:
     """Removes the benchmarks that read a recording, and the variants in which it was asked about:
     their answers quote it. Returns the rows deleted from each table."""
     known = home.benchmarks().benchmarks
-    benchmarks.drop(home.path, [n for n, b in known.items() if recording in b.recordings])
+    read = [name for name, benchmark in known.items() if recording in benchmark.recordings]
+    benchmarks.drop(home.path, read)
+    for name in read:
+        (home.path / "reports" / f"{name}.html").unlink(missing_ok=True)
+        for folder in (home.cache / "partial").glob(f"*/{name}~*"):
+            shutil.rmtree(folder, ignore_errors=True)
     removed = {"predictions": asked.forget(home, recording)}
     told = home.store.scan("predictions", recording=recording)
     for benchmark, variant in told.select("benchmark", "variant").unique().collect().iter_rows():

@@ -25,6 +25,8 @@ from resources.profiles import Profile, configured
 from resources.store import DeltaStore
 
 DEFAULT = "./geb_home"
+REPLIES = "replies.sqlite"
+"""Below the cache: what chat models replied."""
 
 
 def silent(what: str, done: int, total: int) -> None:
@@ -74,7 +76,7 @@ class Home:
 
     def calls(self) -> Calls:
         """Kept replies of chat models, and this object's budget."""
-        return Calls(ReplyCache(self.cache / "replies.sqlite"), self.budget)
+        return Calls(ReplyCache(self.cache / REPLIES), self.budget)
 
     def registry(self) -> Registry:
         return registry.load(self.path)

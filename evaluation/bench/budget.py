@@ -13,7 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,7 +23,10 @@ from geb_assets import benchmarks
 from geb_assets.benchmarks import FULL, Benchmark
 from geb_assets.errors import GebError
 from geb_assets.home import Home
+from geb_assets.parameters import effective
 from geb_assets.reading.memory import Memory
+from geb_assets.reading.settings import Reading
+from geb_assets.reading.variants import variant_of
 
 MOST = 64
 """Most units that are tried."""
@@ -50,9 +53,12 @@ class Received:
     def __init__(
         self, home: Home, benchmark: Benchmark, questions: Sequence[Question], variant: str
     ) -> None:
-        self.memories = {
-            name: Memory.open(home, name, variant=variant) for name in benchmark.recordings
-        }
+        registry, profile = home.registry(), home.profile()
+        self.memories = {}
+        for name in benchmark.recordings:
+            overrides = (registry.recording(name).parameters, {"reading": benchmark.reading})
+            reading = cast(Reading, effective("reading", profile.parameters, *overrides))
+            self.memories[name] = Memory.open(home, name, variant=variant, settings=reading)
         self.asked = [(self.memories[recording_of(benchmark, one)], one) for one in questions]
         self.known: dict[int | None, tuple[float, float]] = {}
 
@@ -73,6 +79,8 @@ class Received:
 
 def match(home: Home, name: str, variant: str, limit: int) -> dict[str, Any]:
     """The matched number of units, and what both sides receive with it."""
+    if "budget" in variant_of(variant).reading:
+        raise GebError(f"variant {variant} has a budget of its own; match another one")
     benchmark = home.benchmarks().benchmark(name)
     questions = questions_of(benchmark)[:limit]
     full = Received(home, benchmark, questions, FULL).means(None)

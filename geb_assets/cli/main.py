@@ -358,6 +358,7 @@ def doctor(output: Output) -> None:
 def forget(output: Output, recording: str, yes: bool) -> None:
     """Delete a RECORDING from the registry and from every table; its files stay."""
     from geb_assets.forgetting import forget as forget_recording
+    from geb_assets.home import REPLIES
     from geb_assets.reloading import reload_location
 
     home = Home.of_environment()
@@ -369,6 +370,9 @@ def forget(output: Output, recording: str, yes: bool) -> None:
     reload_location(home)
     for name, rows in removed.items():
         output.say(f"{name}: {rows} rows deleted")
+    replies = home.cache / REPLIES
+    if replies.exists():
+        output.say(f"what chat models replied stays in {replies}; delete it to be rid of it")
     output.result({"recording": recording, "deleted": removed})
 
 

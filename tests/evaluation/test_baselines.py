@@ -53,4 +53,6 @@ def test_frames_alone_are_spread_over_all_that_was_seen() -> None:
     assert not any(unit.text for unit in bare)
     assert any(unit.text for unit in told)
     assert [unit.id for unit in bare] == [unit.id for unit in told]
+    frames_alone = BASELINES["frames_alone"](memory)
+    assert frames_alone.read_out(0.0, 1e9, entities=()) == bare
     assert [unit.start_s for unit in bare] == sorted(unit.start_s for unit in bare)

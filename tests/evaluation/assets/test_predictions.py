@@ -13,11 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 from evaluation.assets import predictions, scores
+from evaluation.bench.budget import Received, match
 from evaluation.metrics.judges import Judgement
 from evaluation.readers import JUDGE, PROMPTS, READER
 from geb_assets import definitions
 from geb_assets.adding import set_parameters
-from geb_assets.asked import records
+from geb_assets.asked import keep, records
 from geb_assets.benchmarks import Benchmark, put
 from geb_assets.cli import main
 from geb_assets.errors import GebError
@@ -237,8 +238,18 @@ def plain(source: Any) -> dict[str, Any]:
 def test_a_forgotten_recording_takes_its_answers_along(home: Home) -> None:
     register(home)
     up_to_date(home)
+    page, part = home.path / "reports" / "mine.html", home.cache / "partial/predictions/mine~full"
+    part.mkdir(parents=True)
+    page.parent.mkdir()
+    page.write_text("quotes")
+    geb = CliRunner().invoke(main, ["ask", "s", "Who is there?"])
+    assert geb.exit_code == 0, geb.output
+    (record,) = records(home)
     removed = forget(home, "s")
-    assert removed["predictions"] == 6
+    assert removed["predictions"] == 7
+    assert not page.exists() and not part.exists()
+    with pytest.raises(GebError, match="'s'"):
+        keep(home, record)
     assert home.store.read("predictions").is_empty()
     assert home.benchmarks().benchmarks == {}
     assert stale(home) == {}
@@ -393,3 +404,13 @@ def test_the_schedule_and_the_sensor_run_benchmarks(home: Home) -> None:
         graph.partitions_def, graph.partitions_def,
     )  # fmt: skip
     assert set(read.partitions_subset.get_partition_keys()) == {"mine/full", "mine/no_association"}
+
+
+def test_a_budget_is_matched_to_what_the_benchmark_itself_allows(home: Home) -> None:
+    register(home, reading={"budget": {"units": 1}})
+    benchmark = home.benchmarks().benchmark("mine")
+    full = Received(home, benchmark, predictions.questions_of(benchmark), "full")
+    assert {memory.settings.budget.units for memory in full.memories.values()} == {1}
+    assert match(home, "mine", "appended", 3)["words_full"] == full.means(None)[0]
+    with pytest.raises(GebError, match="name_graph_6 has a budget of its own"):
+        match(home, "mine", "name_graph_6", 3)
