@@ -6,10 +6,9 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from evaluation.baselines.otherwise import Otherwise
 from geb_assets.reading.units import Unit
+from geb_assets.spread import spread
 
 CLIPS = 64
 """Clips of which one frame each is shown: the paper's most frames of an answer."""
@@ -31,12 +30,10 @@ class FramesAlone(Otherwise):
         budget: Any = None,
     ) -> list[Unit]:
         clips = self.memory.clips(at=at)
-        places = np.linspace(0, len(clips) - 1, min(CLIPS, len(clips))).round().astype(int)
-        shown = [clips[place] for place in places.tolist()]
         excluded = set(exclude)
         return [
             unit if self.captions else replace(unit, text="")
-            for unit in shown
+            for unit in spread(clips, CLIPS)
             if unit.id not in excluded
         ]
 

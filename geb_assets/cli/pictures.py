@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from geb_assets.reading.biography import Excerpt
 from geb_assets.reading.memory import Memory
 from geb_assets.reading.record import Record
 from geb_assets.reading.units import Frame, Unit
+from geb_assets.spread import spread
 
 
 def crops(home: Home, recording: str, observations: Sequence[str]) -> dict[str, bytes]:
@@ -28,13 +30,17 @@ def crops(home: Home, recording: str, observations: Sequence[str]) -> dict[str, 
 
 
 def thumbnails(home: Home, recording: str, shown: Sequence[Excerpt]) -> dict[str, Path]:
-    """Writes the crops of these biographies under the home's cache; entity to its folder."""
+    """Writes the crops of these biographies under the home's cache; entity to its folder.
+
+    A folder holds what the last answer showed of its entity.
+    """
     blocks = [block for excerpt in shown for block in excerpt.blocks]
     jpegs = crops(home, recording, [block.observation for block in blocks])
     folders: dict[str, Path] = {}
     try:
         for excerpt in shown:
             folder = home.cache / "pictures" / recording / excerpt.entity.rsplit("/", 1)[-1]
+            shutil.rmtree(folder, ignore_errors=True)  # of an earlier answer
             for block in excerpt.blocks:
                 if block.observation in jpegs:
                     folder.mkdir(parents=True, exist_ok=True)
@@ -55,5 +61,4 @@ def frames(memory: Memory, record: Record, moment: Unit, *, most: int) -> list[F
         for frame in memory.frames(unit.id, at=record.at)
         if moment.start_s <= frame.time_s <= moment.end_s
     ]
-    step = max(1, -(-len(stored) // most))
-    return stored[::step]
+    return spread(stored, most)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from geb_assets.reading.biography import Excerpt, excerpts
 from geb_assets.reading.chains import Fact
 from geb_assets.reading.notes import identity_notes
 from geb_assets.reading.units import Frame, SearchedMemory, Unit
+from geb_assets.spread import spread
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,5 @@ def choose_frames(
         if unit.kind != "clip" or room <= 0:
             continue
         stored = memory.frames(unit.id, at=at)
-        places = np.linspace(0, len(stored) - 1, min(room, len(stored))).round().astype(int)
-        chosen += [stored[place] for place in places]
+        chosen += spread(stored, room)
     return tuple(sorted(chosen, key=lambda frame: (frame.time_s, frame.clip)))

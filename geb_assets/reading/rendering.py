@@ -15,6 +15,7 @@ from geb_assets.reading.chains import Fact
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.notes import handle
 from geb_assets.reading.units import Frame, Unit
+from resources.chat.material import quoted
 
 NOTHING_NEW = "[No new results]"
 NOTHING_THERE = "[No results]"
@@ -80,11 +81,6 @@ def answer_view(evidence: Evidence, clock: Clock) -> list[str | Frame]:
 def text_of(page: Sequence[str | Frame]) -> str:
     """A view without its frames."""
     return "\n".join(part for part in page if isinstance(part, str))
-
-
-def quoted(text: str) -> str:
-    """A text of the recording on one line that cannot be taken for anything else."""
-    return f"| {' '.join(text.split())}"
 
 
 def _moments(

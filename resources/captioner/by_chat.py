@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import sha256
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from resources.captioner import NotCaptioned
 from resources.chat import Message
 from resources.chat.calls import KeptChat
+from resources.chat.material import MATERIAL, quoted, spoken, version
 from resources.chat.structured import NoReply, structured
 from resources.describer import Line
 from resources.describer.vision_language import foreign
@@ -19,7 +19,9 @@ _TEMPERATURE = 0.2
 _SLACK = 2
 """Tokens granted a word."""
 
-_CAPTION = """The pictures show about half a minute{worn}, in order of time. Write 2 to 4 plain
+_CAPTION = """{material}
+
+The pictures show about half a minute{worn}, in order of time. Write 2 to 4 plain
 sentences in English on what happens: who does what with which things, where, and, where it is said
 below, what about. {person}Only what is seen or said; no guesses, nothing about pictures or video.
 
@@ -28,7 +30,9 @@ Said meanwhile:
 
 One JSON object: {{"text": "..."}}"""
 
-_SUMMARY = """These captions follow each other in time:
+_SUMMARY = """{material}
+
+These captions follow each other in time:
 
 {captions}
 
@@ -61,7 +65,7 @@ class ChatCaptioner:
 
     @property
     def identity(self) -> ModelIdentity:
-        return self._chat.identity_with(sha256(_CAPTION.encode()).hexdigest()[:8])
+        return self._chat.identity_with(version(_CAPTION))
 
     @property
     def in_flight(self) -> int:
@@ -69,14 +73,11 @@ class ChatCaptioner:
 
     def caption(self, pictures: Sequence[bytes], lines: Sequence[Line], wearer: str) -> str:
         """See :meth:`resources.captioner.Captioner.caption`."""
-        said = "\n".join(
-            f"{line.speaker + ': ' if line.speaker else ''}{' '.join(line.text.split())}"
-            for line in lines
-        )
         prompt = _CAPTION.format(
+            material=MATERIAL,
             worn=f" as {wearer}, who wears the camera, sees it" if wearer else "",
             person=f"Write of {wearer} as I. " if wearer else "",
-            lines=said or "(nothing)",
+            lines=spoken((line.speaker, line.text) for line in lines),
         )
         return _text(self._chat, (prompt, *pictures), 400)
 
@@ -89,7 +90,7 @@ class ChatSummarizer:
 
     @property
     def identity(self) -> ModelIdentity:
-        return self._chat.identity_with(sha256(_SUMMARY.encode()).hexdigest()[:8])
+        return self._chat.identity_with(version(_SUMMARY))
 
     @property
     def in_flight(self) -> int:
@@ -97,7 +98,9 @@ class ChatSummarizer:
 
     def summarize(self, captions: Sequence[str], words: int) -> str:
         """See :meth:`resources.captioner.Summarizer.summarize`."""
-        prompt = _SUMMARY.format(captions="\n".join(captions), words=words)
+        prompt = _SUMMARY.format(
+            material=MATERIAL, captions="\n".join(map(quoted, captions)), words=words
+        )
         return _text(self._chat, (prompt,), 200 + _SLACK * words)
 
 

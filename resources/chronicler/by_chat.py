@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 from resources.chat import Message
 from resources.chat.calls import KeptChat
+from resources.chat.material import MATERIAL, quoted, version
 from resources.chat.structured import Form, NoReply, structured
 from resources.chronicler import Moment, NotTold, Step
 from resources.identity import ModelIdentity
 
 _TEMPERATURE = 0.0
 
-_FACTS = """Numbered captions of one day, all of which mention "{topic}":
+_FACTS = """{material}
+
+Numbered captions of one day, all of which mention "{topic}":
 
 {captions}
 
@@ -25,7 +27,9 @@ caption that merely mentions it.
 
 One JSON object: {{"facts": [{{"caption": 0, "fact": "..."}}]}}; an empty list if there is none."""
 
-_STEPS = """Numbered captions of one day, in order of time:
+_STEPS = """{material}
+
+Numbered captions of one day, in order of time:
 
 {captions}
 
@@ -92,8 +96,7 @@ class ChatChronicler:
 
     @property
     def identity(self) -> ModelIdentity:
-        version = sha256((_FACTS + _STEPS).encode()).hexdigest()[:8]
-        return self._chat.identity_with(version)
+        return self._chat.identity_with(version(_FACTS, _STEPS))
 
     @property
     def in_flight(self) -> int:
@@ -101,14 +104,17 @@ class ChatChronicler:
 
     def facts(self, topic: str, captions: Sequence[Moment]) -> Sequence[tuple[int, str]]:
         """See :meth:`resources.chronicler.Chronicler.facts`."""
-        prompt = _FACTS.format(topic=topic, captions=_numbered(captions))
+        prompt = _FACTS.format(material=MATERIAL, topic=topic, captions=_numbered(captions))
         reply = self._ask(prompt, _Facts, 4096, len(captions))
         return [(one.caption, one.fact.strip()) for one in reply.facts]
 
     def steps(self, captions: Sequence[Moment], known: Sequence[str], most: int) -> Sequence[Step]:
         """See :meth:`resources.chronicler.Chronicler.steps`."""
         prompt = _STEPS.format(
-            captions=_numbered(captions), most=most, known="; ".join(known) or "(none yet)"
+            material=MATERIAL,
+            captions=_numbered(captions),
+            most=most,
+            known="; ".join(known) or "(none yet)",
         )
         reply = self._ask(prompt, _Steps, 16_000, len(captions))
         return [
@@ -131,4 +137,4 @@ class ChatChronicler:
 
 
 def _numbered(captions: Sequence[Moment]) -> str:
-    return "\n".join(f"{n}. {' '.join(one.text.split())}" for n, one in enumerate(captions))
+    return "\n".join(f"{n}. {quoted(one.text)}" for n, one in enumerate(captions))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Literal
 
+from resources.chat.material import MATERIAL, quoted
 from resources.describer import Encounter, Line
 
 View = Literal["first_person", "own_frames", "game"]
@@ -88,6 +89,7 @@ Dialogue:
 {transcripts}
 
 # How to use the lines
+* {material}
 * The PICTURES decide what the thing is. A line names what its writer had in mind, mostly what a
   hand is busy with and not what the box is around: take from it a more exact word for
   what you SEE, no more.
@@ -157,7 +159,7 @@ _SOURCES = """the [Ns] times of the lines that were used, each with at most 6 wo
 
 TEMPLATES = (
     _OPENING, _PEOPLE, _THING, _EVIDENCE, _LINE_EVIDENCE, _ABSTAIN, _LINES, _MINE, _REPLY, _NAMING,
-    _PERSON_FIRST, _SOURCES,
+    _PERSON_FIRST, _SOURCES, MATERIAL,
 )  # fmt: skip
 VERSION = sha256(repr(TEMPLATES).encode()).hexdigest()[:8]
 """Changes with every word above."""
@@ -181,6 +183,7 @@ def instructions(encounter: Encounter, view: View) -> str:
                 first=encounter.cite(encounter.start_s),
                 last=encounter.cite(encounter.end_s),
                 mine=_MINE if view == "first_person" else "",
+                material=MATERIAL,
                 captions=_log(encounter, "caption", view),
                 transcripts=_log(encounter, "transcript", view),
             )
@@ -234,7 +237,7 @@ def _line(line: Line, encounter: Encounter, view: View) -> str:
     mark = " *" if encounter.overlaps_span(line) else ""
     own = view == "first_person" and line.speaker and _same(line.speaker, encounter.wearer)
     speaker = f"{'I' if own else line.speaker}: " if line.speaker else ""
-    return f"{encounter.cite(line.start_s)}{mark} {speaker}{' '.join(line.text.split())}"
+    return f"{encounter.cite(line.start_s)}{mark} {quoted(speaker + line.text)}"
 
 
 def _same(speaker: str, wearer: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import sha256
 
 import cv2
 import numpy as np
@@ -11,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 from resources.chat import Message
 from resources.chat.calls import KeptChat
+from resources.chat.material import MATERIAL, quoted, spoken, version
 from resources.chat.structured import NoReply, structured
 from resources.describer import Line
 from resources.frames import decode_jpeg, encode_jpeg
@@ -22,7 +22,9 @@ _TEMPERATURE = 0.0
 _QUALITY = 90
 _RED, _WHITE = (0, 0, 255), (255, 255, 255)
 
-_ASSIGN = """The pictures are of one stretch of a recording, in order of time. Every person has a
+_ASSIGN = """{material}
+
+The pictures are of one stretch of a recording, in order of time. Every person has a
 RED BOX with a NUMBER; one number is one person throughout. The cast of the recording: {cast}.
 
 Say for every number who of the cast it is, looking at all of them together: two numbers that stand
@@ -33,10 +35,12 @@ say "{unknown}": a name left out costs little, a wrong one much.
 Lines of that time:
 {lines}
 
-One JSON object: {{"people": [{{"number": 1, "name": "..."}}]}} with every number from 1 to {count}
-once, and names of the cast or "{unknown}" alone."""
+One JSON object: {{"people": [{{"number": 1, "name": "..."}}]}} with every number from 1 to
+{count} once, and names of the cast or "{unknown}" alone."""
 
-_DISTILL = """These are descriptions of ONE person, of one day, from many encounters:
+_DISTILL = """{material}
+
+These are descriptions of ONE person, of one day, from many encounters:
 
 {looks}
 
@@ -85,7 +89,7 @@ class ChatNamer:
 
     @property
     def identity(self) -> ModelIdentity:
-        return self._chat.identity_with(_version(_ASSIGN))
+        return self._chat.identity_with(version(_ASSIGN))
 
     @property
     def in_flight(self) -> int:
@@ -97,13 +101,9 @@ class ChatNamer:
         """See :meth:`resources.namer.Namer.assign`."""
         order = sorted({one for frame in frames for one in frame.people})
         number = {one: place + 1 for place, one in enumerate(order)}
-        said = [
-            f"{line.speaker + ': ' if line.speaker else ''}{' '.join(line.text.split())}"
-            for line in lines
-        ]
         prompt = _ASSIGN.format(
-            cast=", ".join(cast), unknown=UNKNOWN, count=len(order),
-            lines="\n".join(said) or "(nothing)",
+            material=MATERIAL, cast=", ".join(cast), unknown=UNKNOWN, count=len(order),
+            lines=spoken((line.speaker, line.text) for line in lines),
         )  # fmt: skip
         pictures = tuple(numbered(frame, number) for frame in frames)
         try:
@@ -129,7 +129,7 @@ class ChatWardrobe:
 
     @property
     def identity(self) -> ModelIdentity:
-        return self._chat.identity_with(_version(_DISTILL))
+        return self._chat.identity_with(version(_DISTILL))
 
     @property
     def in_flight(self) -> int:
@@ -137,7 +137,7 @@ class ChatWardrobe:
 
     def distill(self, looks: Sequence[str]) -> Sequence[str]:
         """See :meth:`resources.namer.Wardrobe.distill`."""
-        prompt = _DISTILL.format(looks="\n".join(f"- {' '.join(one.split())}" for one in looks))
+        prompt = _DISTILL.format(material=MATERIAL, looks="\n".join(map(quoted, looks)))
         try:
             reply = structured(
                 self._chat,
@@ -161,7 +161,3 @@ def numbered(frame: Scene, number: Mapping[str, int]) -> bytes:
         place = (left + 4, top + 23)
         cv2.putText(image, str(number[one]), place, cv2.FONT_HERSHEY_SIMPLEX, 0.8, _WHITE, 2)
     return encode_jpeg(image, _QUALITY)
-
-
-def _version(words: str) -> str:
-    return sha256(words.encode()).hexdigest()[:8]

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from evaluation.bench.chat_server import running
 from resources.chat.cache import ReplyCache
 from resources.chat.calls import Budget, Calls
+from resources.chat.material import MATERIAL
 from resources.chat.openai_compatible import ChatSettings
 from resources.describer import Crop, Description, DescriptionFailed, Encounter, Line, SceneFrame
 from resources.describer.prompt import instructions
@@ -57,9 +58,9 @@ def test_it_describes(tmp_path: Path) -> None:
 
 def test_lines_lie_on_one_clock_with_the_marks_and_the_wearer_is_i() -> None:
     text = instructions(encounter(), "first_person")
-    assert "[-10s] I fetch the bottle." in text
-    assert "[1s] * I: Here it is." in text
-    assert "[3s] * Tasha: Thanks, Jake." in text
+    assert MATERIAL in text and "[-10s] | I fetch the bottle." in text
+    assert "[1s] * | I: Here it is." in text
+    assert "[3s] * | Tasha: Thanks, Jake." in text
     assert "IMAGES 0-3" in text and "IMAGES 4-6" in text and "1.5 s apart" in text
     assert "my name is Jake" in text and '"bottle"' in text
 

@@ -13,6 +13,7 @@ from geb_assets.parameters import Chains
 from geb_assets.registry import Recording
 from geb_assets.stage import Expected, Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
+from geb_assets.writing.added import as_added
 from geb_assets.writing.chains.released import read_chains
 from geb_assets.writing.chains.topics import Caption, Topic, chunks, topics
 from resources.chronicler import Chronicler, Moment, NotTold
@@ -51,11 +52,12 @@ def _names(work: Work) -> list[str]:
 
 
 def _imported(recording: Recording) -> list[dict[str, Any]]:
+    """Rows of the recording's files of chains; raises GebError where one is not the one added."""
     clock = Clock.parse(recording.clock)
     return [
         {**row, "source": Path(file.path).name}
         for file in recording.chains
-        for row in read_chains(Path(file.path), clock)
+        for row in read_chains(as_added(file), clock)
     ]
 
 
@@ -157,7 +159,7 @@ def _sources(recording: Recording, partition: str) -> Any:
 STAGE = Stage(
     asset="chains",
     partition="recording",
-    implementation="1",
+    implementation="2",
     run=run,
     group="episodic_memory",
     kinds=("python", "deltalake"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from geb_assets.clock import Clock
+from geb_assets.clock import DAY_S, Clock
 from geb_assets.errors import GebError
 
 Row = dict[str, Any]
@@ -50,6 +50,8 @@ def _events(content: Any, clock: Clock) -> Iterator[Row]:
                 clock.seconds(_whole(f"{step.get('day', '')} {step[name]}".strip()))
                 for name in ("start_time", "end_time")
             )
+            if end < start - DAY_S / 2:
+                end += DAY_S  # a step tells the day on which it starts
             yield _row("event", chain["name"], step["description"], start, max(start, end))
 
 

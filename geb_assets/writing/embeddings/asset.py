@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from geb_assets.parameters import Embeddings
+from geb_assets.spread import spread
 from geb_assets.stage import Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from resources.embedder import ClipEmbedder, Film, Subject
@@ -71,9 +72,7 @@ def _text(work: Work, descriptions: pl.DataFrame) -> pl.DataFrame:
 
 def film(frames: pl.DataFrame, most: int) -> Film:
     """At most ``most`` evenly spaced stored frames (time_s, jpeg) of a clip, in time order."""
-    count = min(most, frames.height)
-    places = np.unique(np.rint(np.linspace(0, frames.height - 1, count)).astype(np.int64))
-    chosen = frames.sort("time_s")[places.tolist()]
+    chosen = frames.sort("time_s")[spread(range(frames.height), most)]
     times = chosen["time_s"].to_list()
     lasted = times[-1] - times[0]
     return Film(

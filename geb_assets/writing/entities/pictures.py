@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from geb_assets.spread import spread
 from geb_assets.writing.entities.association import CloseCall, Explanation, Rule
 from geb_assets.writing.pictures import contact_sheet
 
@@ -70,7 +71,7 @@ def biography_sheet(crops: Sequence[Sequence[bytes]], names: Sequence[str]) -> b
     jpegs: list[bytes] = []
     captions: list[str] = []
     for own, name in zip(crops, names, strict=True):
-        chosen = [own[i] for i in np.linspace(0, len(own) - 1, min(columns, len(own))).astype(int)]
+        chosen = spread(own, columns)
         jpegs += [*chosen, *[blank] * (columns - len(chosen))]
         captions += [name, *[""] * (columns - 1)]
     return contact_sheet(jpegs, captions, columns=columns)

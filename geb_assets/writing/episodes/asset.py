@@ -145,7 +145,7 @@ def _expected_summaries(work: Work) -> Expected:
 STAGE = Stage(
     asset="episodes",
     partition="recording",
-    implementation="1",
+    implementation="2",
     run=run,
     group="episodic_memory",
     kinds=("polars", "onnx", "deltalake"),

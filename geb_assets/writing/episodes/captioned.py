@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
+from geb_assets.spread import spread
 from geb_assets.writing.episodes.scales import EPISODE, UNIT_S, first_unit, last_unit, unit_of
 from resources.captioner import Captioner, NotCaptioned
 from resources.concurrency import in_flight
@@ -46,7 +46,8 @@ def caption_units(
     """One episode, EPISODE, for every unit of these clips; and how many calls failed.
 
     At most ``most`` evenly spaced pictures of a unit go with the dialogue that starts in it. A
-    unit whose call failed has no episode. An episode is visible when its clips and lines are over.
+    unit whose call failed has no episode, nor has one of which no picture is stored. An episode
+    is visible when its clips and lines are over.
     """
     units: dict[int, list[dict[str, Any]]] = {}
     placed = clips.with_columns(first=first_unit(), last=last_unit())
@@ -59,11 +60,13 @@ def caption_units(
         start, end = unit * UNIT_S, (unit + 1) * UNIT_S
         shown = pl.concat([frames_of(clip) for clip in own]).sort("time_s")
         shown = shown.filter((pl.col("time_s") >= start) & (pl.col("time_s") < end))
+        if shown.is_empty():
+            return {}
         said = lines.filter((pl.col("start_s") >= start) & (pl.col("start_s") < end))
         columns = ("start_s", "end_s", "kind", "speaker", "text")
         spoken = [Line(*row) for row in said.select(columns).iter_rows()]
         try:
-            text = captioner.caption(_spread(shown["jpeg"].to_list(), most), spoken, wearer)
+            text = captioner.caption(spread(shown["jpeg"].to_list(), most), spoken, wearer)
         except NotCaptioned:
             return None
         last = min(end, max(clip["end_s"] for clip in own))
@@ -80,13 +83,6 @@ def caption_units(
     )
     for done, (_, made) in enumerate(found):
         progress(done + 1, len(units))
-        if made is None:
-            failed += 1
-        else:
-            rows.append(made)
+        failed += made is None
+        rows += [made] if made else []
     return pl.DataFrame(rows, schema=EPISODE).sort("start_s"), failed
-
-
-def _spread(pictures: list[bytes], most: int) -> list[bytes]:
-    places = np.linspace(0, len(pictures) - 1, min(most, len(pictures))).round().astype(int)
-    return [pictures[place] for place in places]

@@ -10,15 +10,14 @@ import numpy as np
 import polars as pl
 
 from geb_assets.clock import Clock
-from geb_assets.errors import GebError
 from geb_assets.parameters import Lines
 from geb_assets.registry import Recording
 from geb_assets.stage import Finding, Result, Stage, Work
+from geb_assets.writing.added import as_added
 from geb_assets.writing.lines.footage import near_footage
 from geb_assets.writing.lines.imported import Imported
 from geb_assets.writing.lines.number import number_lines
 from geb_assets.writing.lines.read import in_time_order, read_lines
-from resources.video import file_digest
 
 
 def lines_sources(recording: Recording, partition: str) -> Any:
@@ -46,13 +45,10 @@ def imported(recording: Recording) -> list[Imported]:
     """
     contents: list[Imported] = []
     for file in recording.lines:
-        path = Path(file.path)
-        if not path.exists():
-            raise GebError(f"{path} is gone; put it back, or add the lines again where they are")
-        if file_digest(path) != file.digest:
-            raise GebError(f"{path} changed since it was added; add it again with geb add")
         clock = Clock.parse(recording.clock)
-        contents.append(read_lines(path, kind=file.kind, clock=clock, start_s=file.start_s))
+        contents.append(
+            read_lines(as_added(file), kind=file.kind, clock=clock, start_s=file.start_s)
+        )
     return contents
 
 

@@ -11,10 +11,11 @@ import polars as pl
 from geb_assets.clock import day_of
 from geb_assets.naming import carried, consolidated
 from geb_assets.parameters import Names
+from geb_assets.spread import spread
 from geb_assets.stage import Expected, Finding, Result, Stage, Work
 from geb_assets.tables import TABLES
 from geb_assets.writing.names.assignment import joint
-from geb_assets.writing.names.day import Clothing, Look, looks_by_person, named_on
+from geb_assets.writing.names.day import Clothing, Look, looks_by_person, named
 from resources.concurrency import in_flight
 from resources.describer import Line
 from resources.namer import NotNamed, Scene
@@ -39,11 +40,7 @@ def run(work: Work) -> Result:
         for row in people.iter_rows(named=True)
     ]  # fmt: skip
     wardrobe, unread = _clothing(work, looks, assigned, assignments, section.looks)
-    namings = [
-        found
-        for day in sorted({one.day for one in wardrobe})
-        for found in named_on(day, looks, wardrobe, section.share)
-    ]
+    namings = named(looks, wardrobe, unread, section.share)
     tables = {
         "assignments": assignments,
         "clothing": _rows("clothing", [
@@ -61,11 +58,12 @@ def run(work: Work) -> Result:
     }  # fmt: skip
     return Result(
         {name: work.keys(rows) for name, rows in tables.items()},
-        failed=failed + unread,
+        failed=failed + len(unread),
         figures={
             "assigned encounters": assignments.height,
             "named entities": len({one.entity for one, _ in namings}),
-            "failed": failed + unread,
+            "failed": failed + len(unread),
+            "days without names": ", ".join(map(str, sorted(set(unread)))) or "none",
         },
     )
 
@@ -169,16 +167,15 @@ def _clothing(
     assigned: Mapping[str, str],
     assignments: pl.DataFrame,
     most: int,
-) -> tuple[list[Clothing], int]:
-    """Clothing of each person and day, and how many could not be distilled."""
+) -> tuple[list[Clothing], list[int]]:
+    """Clothing of each person and day, and the day of each that could not be distilled."""
     wardrobe = work.roles.wardrobe()
     known = dict(assignments.select("observation", "visible_from").iter_rows())
     todo = sorted(looks_by_person(looks, assigned).items())
 
     def distill(one: tuple[tuple[str, int], list[Look]]) -> Clothing | None:
         (name, day), own = one
-        step = max(1, len(own) // most)
-        used = own[::step][:most]
+        used = spread(own, most)
         try:
             features = wardrobe.distill([look.text for look in used])
         except NotNamed:
@@ -186,9 +183,9 @@ def _clothing(
         at = max(max(look.visible_from, known[look.observation]) for look in used)
         return Clothing(name, day, tuple(features), at)
 
-    found = [made for _, made in in_flight(distill, todo, wardrobe.in_flight)]
-    made = sorted((one for one in found if one), key=lambda one: (one.day, one.cast_name))
-    return made, len(found) - len(made)
+    found = list(in_flight(distill, todo, wardrobe.in_flight))
+    made = sorted((one for _, one in found if one), key=lambda one: (one.day, one.cast_name))
+    return made, [day for ((_, day), _), one in found if one is None]
 
 
 def _consolidations(work: Work, namings: list[Any], people: pl.DataFrame) -> pl.DataFrame:
@@ -235,7 +232,7 @@ def _expected_profiles(work: Work) -> Expected:
 STAGE = Stage(
     asset="names",
     partition="recording",
-    implementation="2",
+    implementation="3",
     run=run,
     group="biographies",
     kinds=("python", "deltalake"),

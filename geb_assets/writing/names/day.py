@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from geb_assets.naming import Naming
@@ -39,6 +39,18 @@ def looks_by_person(
         if look.observation in assigned:
             found.setdefault((assigned[look.observation], look.day), []).append(look)
     return found
+
+
+def named(
+    looks: Sequence[Look], wardrobe: Sequence[Clothing], unread: Collection[int], share: float
+) -> list[tuple[Naming, tuple[str, ...]]]:
+    """The namings of all days, each with the features that decided it.
+
+    Nobody is named on the days ``unread``, on which somebody's clothing could not be told: whoever
+    misses in a wardrobe would leave a shared feature to somebody else alone.
+    """
+    days = sorted({one.day for one in wardrobe} - set(unread))
+    return [found for day in days for found in named_on(day, looks, wardrobe, share)]
 
 
 def named_on(

@@ -53,6 +53,16 @@ def test_released_chains_are_read(tmp_path: Path) -> None:
     assert (row["kind"], row["start_s"], row["visible_from"]) == ("event", 39600.0, 40830.0)
 
 
+def test_a_step_over_midnight_ends_on_the_next_day(tmp_path: Path) -> None:
+    path = tmp_path / "events.json"
+    step = {"day": "DAY1", "start_time": "23:50", "end_time": "00:10", "description": "Mix."}
+    odd = {"day": "DAY1", "start_time": "11:20", "end_time": "11:19", "description": "Mix."}
+    path.write_text(json.dumps([{"name": "Baking", "steps": [step, odd]}]))
+    late, short = read_chains(path, Clock.parse("egolife"))
+    assert (late["start_s"], late["end_s"]) == (DAY_S - 600, DAY_S + 600)
+    assert short["end_s"] == short["visible_from"] == short["start_s"]
+
+
 @pytest.mark.parametrize("content", ["{", "[1]", '{"a": {"facts": [{"when": 1}]}}', '{"a": 1}'])
 def test_what_is_no_file_of_chains(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.json"

@@ -76,6 +76,18 @@ def test_only_what_nobody_told_is_captioned_and_a_failed_call_is_no_caption() ->
     assert set(rows.filter(pl.col("scale") != "30sec")["source"]) == {"summarized"}
 
 
+def test_a_unit_without_pictures_is_left_to_what_else_tells_it() -> None:
+    todo = untold(clips(), RELEASED, LINES)
+
+    def dark(clip: Mapping[str, Any]) -> pl.DataFrame:
+        return frames_of(clip).filter(pl.lit(clip["cell"] != 2))
+
+    made, failed = caption_units(
+        todo, LINES, dark, Captions(), wearer="", most=3, progress=lambda done, total: None
+    )
+    assert failed == 1 and made["start_s"].to_list() == [90.0]
+
+
 def test_a_summary_that_failed_leaves_no_row() -> None:
     rows = build_episodes(
         "r", lines=LINES, released=RELEASED, clips=clips().clear(),

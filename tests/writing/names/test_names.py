@@ -8,7 +8,7 @@ import pytest
 from geb_assets.naming import cast_names
 from geb_assets.writing.names.asset import _told_by
 from geb_assets.writing.names.assignment import joint
-from geb_assets.writing.names.day import Clothing, Look, looks_by_person, named_on
+from geb_assets.writing.names.day import Clothing, Look, looks_by_person, named, named_on
 from geb_assets.writing.names.wardrobe import feature, match, telling
 
 CAST = ("Ada", "Bo", "Cy", "Dee")
@@ -50,7 +50,7 @@ SIZES = {"pink": 2, "apron": 1, "jacket": 2, "hat": 3, "twin": 1, "later": 1}
 
 
 def namings(at: float) -> list:
-    found = [one for day in (1, 2) for one, _ in named_on(day, LOOKS, WARDROBE, 0.5)]
+    found = [one for one, _ in named(LOOKS, WARDROBE, [], 0.5)]
     return [one for one in found if one.named_at <= at]
 
 
@@ -64,6 +64,15 @@ def test_it_abstains_propagates_refuses_and_consolidates() -> None:
     assert second == {"pink": "Ada", "hat": "Dee", "later": "Dee"}
     days = {(one.entity, one.day): one.cast_name for one in namings(NIGHT[1])}
     assert days["jacket", 1] == "Cy" and days["jacket", 2] == "Dee"
+
+
+def test_nobody_is_named_on_a_day_on_which_somebodys_clothing_failed() -> None:
+    # Without Bo's profile the shared apron would be Ada's alone.
+    without = [one for one in WARDROBE if (one.cast_name, one.day) != ("Bo", 1)]
+    apron = {one.entity: one.cast_name for one, _ in named(LOOKS, without, [], 0.5)}
+    assert apron["apron"] == "Ada"
+    found = named(LOOKS, without, [1], 0.5)
+    assert found and {one.day for one, _ in found} == {2}
 
 
 def test_a_naming_is_known_once_all_it_rests_on_is() -> None:
