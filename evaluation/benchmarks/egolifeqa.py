@@ -10,14 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evaluation.benchmarks.egolife_time import multiple_choice, query_time, target_spans
-from evaluation.benchmarks.question import (
-    Faults,
-    Question,
-    read_items,
-    text_of,
-    type_masks,
-    unique,
-)
+from evaluation.benchmarks.question import Question, read_questions, text_of, type_masks
 from evaluation.metrics.evidence import as_spans
 from geb_assets.errors import GebError
 
@@ -42,16 +35,7 @@ def load(path: str | Path) -> list[Question]:
     Raises GebError naming file and question for a missing field, an unknown type, an id used
     twice, a question time that is none, or a gold answer that is not among the choices.
     """
-    file = Path(path)
-    faults = Faults(file)
-    questions: list[Question] = []
-    items = read_items(file)
-    for place, item in enumerate(items, 1):
-        with faults.of(str(item.get("ID", f"at place {place}"))):
-            questions.append(question_of(item, get_args(Type)))
-    unique([question.id for question in questions], faults)
-    faults.stop()
-    return questions
+    return read_questions(path, "ID", lambda item: question_of(item, get_args(Type)))
 
 
 def question_of(item: dict[str, Any], types: Sequence[str] = ()) -> Question:

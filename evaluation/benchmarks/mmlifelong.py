@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from evaluation.benchmarks.question import (
-    Faults,
-    Question,
-    Spans,
-    pairs_of,
-    read_items,
-    text_of,
-    unique,
-)
+from evaluation.benchmarks.question import Question, Spans, pairs_of, read_questions, text_of
 from geb_assets.errors import GebError
 
 Layout = Literal["day", "week", "month"]
@@ -47,15 +39,7 @@ def load(path: str | Path, layout: Layout) -> list[LifelongQuestion]:
     whose type names hallucination are graded without partial credit.
     Raises GebError naming file and question for what is missing or malformed.
     """
-    file = Path(path)
-    faults = Faults(file)
-    questions: list[LifelongQuestion] = []
-    for place, item in enumerate(read_items(file), 1):
-        with faults.of(str(item.get("index", f"at place {place}"))):
-            questions.append(_question(item, layout))
-    unique([question.id for question in questions], faults)
-    faults.stop()
-    return questions
+    return read_questions(path, "index", lambda item: _question(item, layout))
 
 
 def _question(item: dict[str, Any], layout: Layout) -> LifelongQuestion:

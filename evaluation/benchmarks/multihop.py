@@ -12,14 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.benchmarks.question import (
-    Faults,
-    Question,
-    read_items,
-    text_of,
-    type_masks,
-    unique,
-)
+from evaluation.benchmarks.question import Question, read_questions, text_of, type_masks
 from geb_assets.errors import GebError
 
 DURATION_S = 180.0
@@ -42,15 +35,7 @@ def load(path: str | Path) -> list[Question]:
     seconds of ``T``, which may be one bare pair. ``answer`` keeps its ``<Tn>`` marks.
     Raises GebError naming file and question for what is missing or malformed.
     """
-    file = Path(path)
-    faults = Faults(file)
-    questions: list[Question] = []
-    for place, item in enumerate(read_items(file), 1):
-        with faults.of(str(item.get("sample_id", f"at place {place}"))):
-            questions.append(_question(item))
-    unique([question.id for question in questions], faults)
-    faults.stop()
-    return questions
+    return read_questions(path, "sample_id", _question)
 
 
 def windows(question: Question) -> list[tuple[float, float]]:

@@ -21,14 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluation.benchmarks.question import (
-    Faults,
-    Question,
-    read_items,
-    text_of,
-    type_masks,
-    unique,
-)
+from evaluation.benchmarks.question import Question, read_questions, text_of, type_masks
 from geb_assets.clock import Clock
 from geb_assets.errors import GebError
 
@@ -79,15 +72,7 @@ def load(path: str | Path) -> list[OwnQuestion]:
     id used twice, a gold answer that is none of the choices, or an open question that does not say
     which answers are right.
     """
-    file = Path(path)
-    faults = Faults(file)
-    questions: list[OwnQuestion] = []
-    for place, item in enumerate(read_items(file), 1):
-        with faults.of(str(item.get("id", f"at place {place}"))):
-            questions.append(_question(item))
-    unique([question.id for question in questions], faults)
-    faults.stop()
-    return questions
+    return read_questions(path, "id", _question)
 
 
 def dump(questions: Sequence[OwnQuestion]) -> str:

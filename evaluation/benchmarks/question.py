@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,9 @@ class Question:
     """Graded without partial credit."""
     oddities: tuple[str, ...] = ()
     """What the file has unlike the others, each in a few words."""
+
+
+Asked = TypeVar("Asked", bound=Question)
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,25 @@ def unique(ids: Sequence[str], faults: Faults) -> None:
         if count > 1:
             with faults.of(name):
                 raise GebError(f"{count} questions have this id; keep one of them")
+
+
+def read_questions(
+    path: str | Path, key: str, read: Callable[[dict[str, Any]], Asked]
+) -> list[Asked]:
+    """The questions of a file that is one list, in its order, each read by ``read``.
+
+    Raises GebError naming the file and the question, by its field ``key``, for what ``read``
+    refuses, and for an id used twice.
+    """
+    file = Path(path)
+    faults = Faults(file)
+    questions: list[Asked] = []
+    for place, item in enumerate(read_items(file), 1):
+        with faults.of(str(item.get(key, f"at place {place}"))):
+            questions.append(read(item))
+    unique([question.id for question in questions], faults)
+    faults.stop()
+    return questions
 
 
 def text_of(item: Mapping[str, Any], key: str) -> str:

@@ -28,6 +28,7 @@ _AWAY_S = 3.0
 _CAPTION_S = 30.0
 """A told moment may be named by the start of the caption that tells it, s before."""
 _SUBJECT = {subject.identity: subject for subject in SUBJECTS}
+_ROOMS = tuple(room.name for room in ROOMS)
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,19 @@ _LATER = (
     ("watched", ("slept",)), ("waved", ("helmet",)),
 )  # fmt: skip
 """What became of it on day 2? Any of these moments answers it."""
-_TOLD = ("drank", "tea", "slept", "helmet", "fed", "polished")
-"""When did it happen? No identity is needed."""
 _COUNTED = ("cup", "motorbike", "cat")
+"""How many different ones were there?"""
+
+_TOLD_ROOM = ("drank", "put", "driver", "tea", "filmed", "fed")
+"""In which room did it happen? A line of the same visit names it."""
+_MOMENTS = ("watched", "polished", "waved", "back", "slept")
+"""What happened at that time?"""
+_MOMENTS_APART_S = 60.0
+"""How far from the time asked about what else is offered was, s."""
+_ORDERED = (("driver", "drank"), ("filmed", "put"), ("fed", "found"), ("helmet", "tea"))
+"""Which of the two came first?"""
+_TOLD_EARLY = ("polished", "waved")
+"""When did it happen, as of the end of day 1 too?"""
 
 SHOWN = ("same/drank-put", "colour/put", "same/driver-back", "last-time/drank", "later/put")
 """The ones that `geb demo` asks: each needs identity."""
@@ -123,14 +134,15 @@ class DemoQuestion(OwnQuestion):
 def questions(truth: pl.DataFrame, seed: int) -> list[DemoQuestion]:
     """All questions of a seed's recording, with the seed's order of choices.
 
-    ``truth`` is what the renderer wrote (render.TRUTH_SCHEMA). About half of them need identity
-    and about half have choices; those of ``SHOWN`` are among them.
+    ``truth`` is what the renderer wrote (render.TRUTH_SCHEMA). Half of them need identity, give or
+    take one in twenty; the other half is told by the lines alone. Those of ``SHOWN`` are among
+    them.
     """
     rng = np.random.default_rng(seed)
     seen = sightings(truth)
     return [
         *_same(seen, rng), *_colours(seen, rng), *_counts(seen, rng), *_last(seen, rng),
-        *_later(seen), *_times(seen),
+        *_later(seen), *_times(seen), *_rooms(seen, rng), *_moments(seen, rng), *_orders(seen, rng),
     ]  # fmt: skip
 
 
@@ -174,44 +186,56 @@ def _phrase(deed: str) -> str:
     return f"the {_subject(deed).label} {DEEDS[deed].clause}"
 
 
-def _lettered(
-    texts: Sequence[str], right: str, rng: np.random.Generator
-) -> tuple[dict[str, str], str]:
-    order = [texts[place] for place in rng.permutation(len(texts))]
-    choices = dict(zip(string.ascii_uppercase, order, strict=False))
-    return choices, next(letter for letter, text in choices.items() if text == right)
+def _choice(
+    name: str,
+    question: str,
+    right: str,
+    among: Sequence[str],
+    rng: np.random.Generator,
+    evidence: Sequence[Span],
+    *,
+    identity: bool = False,
+    at: float | None = None,
+) -> DemoQuestion:
+    """A question with choices in an order drawn from ``rng``; its id begins with its type."""
+    texts = [among[place] for place in rng.permutation(len(among))]
+    return DemoQuestion(
+        id=name,
+        question=question,
+        choices=dict(zip(string.ascii_uppercase, texts, strict=False)),
+        answer=string.ascii_uppercase[texts.index(right)],
+        at=at,
+        type=name.split("/")[0].replace("-", " "),
+        evidence=tuple(evidence),
+        identity=identity,
+    )
 
 
 def _same(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
+    yes, no = "Yes, the same one", "No, a different one"
     for one, other in _TOGETHER:
         first, second = _place(one), _place(other)
-        right = "Yes, the same one" if first[1] == second[1] else "No, a different one"
-        choices, letter = _lettered(("Yes, the same one", "No, a different one"), right, rng)
-        yield DemoQuestion(
-            id=f"same/{one}-{other}",
-            question=f"Is {_phrase(one)} the same one {DEEDS[other].clause}?",
-            choices=choices,
-            answer=letter,
-            at=None,
-            type="same",
-            evidence=(seen[first], seen[second]),
+        yield _choice(
+            f"same/{one}-{other}",
+            f"Is {_phrase(one)} the same one {DEEDS[other].clause}?",
+            yes if first[1] == second[1] else no,
+            (yes, no),
+            rng,
+            (seen[first], seen[second]),
             identity=True,
         )
 
 
 def _colours(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
     for deed in _COLOURED:
-        identity = _place(deed)[1]
-        colour = identity.split()[0]
-        choices, letter = _lettered(("red", "blue", "green"), colour, rng)
-        yield DemoQuestion(
-            id=f"colour/{deed}",
-            question=f"Which colour has {_phrase(deed)}?",
-            choices=choices,
-            answer=letter,
-            at=None,
-            type="colour",
-            evidence=(seen[_place(deed)],),
+        colour = _place(deed)[1].split()[0]
+        yield _choice(
+            f"colour/{deed}",
+            f"Which colour has {_phrase(deed)}?",
+            colour,
+            ("red", "blue", "green"),
+            rng,
+            [seen[_place(deed)]],
             identity=colour not in DEEDS[deed].line,
         )
 
@@ -219,15 +243,13 @@ def _colours(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
 def _counts(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
     for label in _COUNTED:
         things = [subject.identity for subject in SUBJECTS if subject.label == label]
-        choices, letter = _lettered(("1", "2", "3", "4"), str(len(things)), rng)
-        yield DemoQuestion(
-            id=f"how-many/{label}",
-            question=f"How many different {label}s were there?",
-            choices=choices,
-            answer=letter,
-            at=None,
-            type="how many",
-            evidence=tuple(span for (_, identity), span in seen.items() if identity in things),
+        yield _choice(
+            f"how-many/{label}",
+            f"How many different {label}s were there?",
+            str(len(things)),
+            ("1", "2", "3", "4"),
+            rng,
+            [span for (_, identity), span in seen.items() if identity in things],
             identity=True,
         )
 
@@ -255,16 +277,15 @@ def _last(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
             identity=True,
             time=evidence[1],
         )
-        choices, letter = _lettered([room.name for room in ROOMS], VISITS[last].room, rng)
-        yield DemoQuestion(
-            id=f"last-room/{deed}{suffix}",
-            question=f"In which room was {_phrase(deed)} last seen?",
-            choices=choices,
-            answer=letter,
-            at=at,
-            type="last room",
-            evidence=evidence,
+        yield _choice(
+            f"last-room/{deed}{suffix}",
+            f"In which room was {_phrase(deed)} last seen?",
+            VISITS[last].room,
+            _ROOMS,
+            rng,
+            evidence,
             identity=True,
+            at=at,
         )
 
 
@@ -284,17 +305,62 @@ def _later(seen: Seen) -> Iterator[DemoQuestion]:
 
 
 def _times(seen: Seen) -> Iterator[DemoQuestion]:
-    for deed in _TOLD:
+    early = _end_of_day(seen, 1)
+    for deed, at in (*((deed, None) for deed in DEEDS), *((deed, early) for deed in _TOLD_EARLY)):
         span = seen[_place(deed)]
         yield DemoQuestion(
-            id=f"told-time/{deed}",
+            id=f"told-time/{deed}" + ("" if at is None else "/day1"),
             question=f"When did this happen: {DEEDS[deed].line}",
             choices={},
             answer=_CLOCK.show(span[0]),
-            at=None,
+            at=at,
             type="told time",
             evidence=(span,),
             time=(span[0] - _CAPTION_S, span[1]),
+        )
+
+
+def _rooms(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
+    for deed in _TOLD_ROOM:
+        place = _place(deed)
+        room = VISITS[place[0]].room
+        yield _choice(
+            f"told-room/{deed}",
+            f"In which room did this happen: {DEEDS[deed].line.replace(f' in the {room}', '')}",
+            room,
+            _ROOMS,
+            rng,
+            [seen[place]],
+        )
+
+
+def _moments(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
+    middle = {deed: sum(seen[_place(deed)]) / 2 for deed in DEEDS}
+    for deed in _MOMENTS:
+        when = middle[deed]
+        others = [one for one in DEEDS if abs(middle[one] - when) >= _MOMENTS_APART_S]
+        offered = [deed, *rng.choice(others, 3, replace=False)]
+        yield _choice(
+            f"moment/{deed}",
+            f"What happened at {_CLOCK.show(when)}?",
+            DEEDS[deed].line,
+            [DEEDS[one].line for one in offered],
+            rng,
+            [seen[_place(deed)]],
+        )
+
+
+def _orders(seen: Seen, rng: np.random.Generator) -> Iterator[DemoQuestion]:
+    for one, other in _ORDERED:
+        spans = seen[_place(one)], seen[_place(other)]
+        lines = DEEDS[one].line, DEEDS[other].line
+        yield _choice(
+            f"order/{one}-{other}",
+            f'Which of these came first: "{lines[0]}" or "{lines[1]}"',
+            lines[0] if spans[0] < spans[1] else lines[1],
+            lines,
+            rng,
+            spans,
         )
 
 

@@ -11,6 +11,7 @@ import re
 
 import polars as pl
 
+from geb_assets.reading.entity_nodes import entity_nodes
 from geb_assets.reading.rows import Frames
 from geb_assets.reading.words import STOP_WORDS, WORD, stem
 
@@ -90,32 +91,13 @@ def text_entities(frames: Frames) -> dict[str, pl.DataFrame]:
         )
         .explode("phrase")
         .filter(pl.col("phrase").is_not_null())
+        .with_columns(entity=pl.concat_str(pl.lit("text/"), "phrase"))
         .join(nodes.filter(pl.col("type") == "episode"), left_on="episode", right_on="id")
     )
-    entities = (
-        named.group_by("phrase")
-        .agg(
-            pl.col("start_s").min(),
-            pl.col("end_s").max(),
-            pl.col("visible_from").bottom_k(2).max(),
-            seen=pl.len(),
-        )
-        .filter(pl.col("seen") >= 2)
-        .sort("start_s", "phrase")
-    )
-    first = int(nodes.select(pl.col("node").max() + 1).item() or 0)
-    added = entities.select(
-        node=pl.int_range(pl.len(), dtype=pl.Int64) + first,
-        id=pl.concat_str(pl.lit("text/"), "phrase"),
-        type=pl.lit("entity"),
-        start_s="start_s",
-        end_s="end_s",
-        visible_from="visible_from",
-        phrase="phrase",
-    )
+    added = entity_nodes(named, nodes)
     mentions = (
-        named.select("phrase", "node", told="visible_from")
-        .join(added.select("phrase", entity="node", entity_from="visible_from"), on="phrase")
+        named.select("node", id="entity", told="visible_from")
+        .join(added.select("id", entity="node", entity_from="visible_from"), on="id")
         .with_columns(told=pl.max_horizontal("told", "entity_from"))
     )
     clips = edges.filter(pl.col("type") == "clip_episode")
@@ -131,6 +113,6 @@ def text_entities(frames: Frames) -> dict[str, pl.DataFrame]:
     more = pl.concat(joined).with_columns(type=pl.lit("episode_context"))
     return {
         **bare,
-        "graph_nodes": pl.concat([nodes, added.drop("phrase")], how="diagonal"),
+        "graph_nodes": pl.concat([nodes, added], how="diagonal"),
         "graph_edges": pl.concat([edges, more.select(edges.columns)]),
     }

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from geb_assets.errors import GebError
 from geb_assets.parameters import Graph
 from geb_assets.reading.dense import VectorRows
+from geb_assets.reading.entity_nodes import entity_nodes
 from geb_assets.reading.rows import Frames
 from geb_assets.reading.settings import Budget
 from geb_assets.reading.text_entities import text_entities, without_observations
@@ -244,26 +245,7 @@ def name_keyed(frames: Frames) -> dict[str, pl.DataFrame]:
             visible_from=pl.max_horizontal("told", "visible_from"),
         )
     )
-    entities = (
-        named.group_by("entity")
-        .agg(
-            pl.col("start_s").min(),
-            pl.col("end_s").max(),
-            pl.col("visible_from").bottom_k(2).max(),
-            seen=pl.len(),
-        )
-        .filter(pl.col("seen") >= 2)
-        .sort("start_s", "entity")
-    )
-    first = int(nodes.select(pl.col("node").max() + 1).item() or 0)
-    added = entities.select(
-        id="entity",
-        node=pl.int_range(pl.len(), dtype=pl.Int64) + first,
-        type=pl.lit("entity"),
-        start_s="start_s",
-        end_s="end_s",
-        visible_from="visible_from",
-    )
+    added = entity_nodes(named, nodes)
     weights = frames["graph_edges"].filter(pl.col("type") == "membership")["weight"]
     joined = named.join(
         added.select("id", entity_node="node", entity_from="visible_from"),

@@ -48,10 +48,10 @@ def test_sightings_are_those_of_each_visit() -> None:
 
 def test_there_are_enough_of_both_kinds_and_half_need_identity() -> None:
     found = questions(TRUTH, 7)
-    assert len({one.id for one in found}) == len(found) >= 36
-    assert sum(one.kind == "choice" for one in found) >= 15
-    assert sum(one.kind == "open" for one in found) >= 15
-    assert {one.identity for one in found} == {True, False}
+    assert len({one.id for one in found}) == len(found) >= 60
+    assert sum(one.kind == "choice" for one in found) >= 25
+    assert sum(one.kind == "open" for one in found) >= 25
+    assert sum(one.identity for one in found) / len(found) == pytest.approx(0.5, abs=0.05)
     asked = shown(TRUTH, 7)
     assert tuple(one.id for one in asked) == SHOWN and len(asked) == 5
     assert {one.kind for one in asked} == {"choice", "open"} and all(q.identity for q in asked)
@@ -67,6 +67,30 @@ def test_gold_answers() -> None:
     assert early.gold == "living room" and early.at is not None
     assert all(end <= early.at for _, end in early.evidence)
     assert question("how-many/cup").gold == "2" and question("how-many/cat").gold == "1"
+
+
+def test_what_needs_no_identity_is_told_by_the_lines() -> None:
+    said = {line: visit for visit in VISITS for _, line in visit.lines}
+    start = {line: span[0] for (place, identity), span in sightings(TRUTH).items()
+             for who, line in VISITS[place].lines if who == identity}  # fmt: skip
+    plain = [one for one in questions(TRUTH, 7) if not one.identity]
+    assert {one.type for one in plain} == {"colour", "told time", "told room", "moment", "order"}
+    for one in plain:
+        deed = DEEDS[one.id.split("/")[1].split("-")[0]]
+        if one.type == "told time":
+            assert one.answer == CLOCK.show(start[deed.line])
+        elif one.type == "told room":
+            visit = said[deed.line]
+            assert one.gold == visit.room and one.gold not in one.question
+            assert any(one.gold in line for _, line in visit.lines)
+        elif one.type == "moment":
+            assert one.gold == deed.line
+            away = [abs(start[line] - start[deed.line]) for line in one.choices.values()]
+            assert sorted(away)[1] > 30.0 and sorted(away)[0] == 0.0
+        elif one.type == "order":
+            assert len(one.choices) == 2 and one.gold == min(one.choices.values(), key=start.get)
+    early = [one for one in plain if one.at is not None]
+    assert early and all(end <= one.at for one in early for _, end in one.evidence)
 
 
 def test_the_seed_orders_the_choices_alone() -> None:
