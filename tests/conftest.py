@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from geb_assets.home import Home
 from tests import homes
 from tests.models import fetched
+from tests.resources.chat.scripted import Script, scripted
 from tests.resources.tiny import Tiny
 
 
@@ -26,6 +28,13 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEB_HOME", str(tmp_path / "geb_home"))
     for name in ("GEB_TABLES", "DAGSTER_HOME"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    """A local endpoint that answers chat calls as the test says."""
+    with scripted() as one:
+        yield one
 
 
 @pytest.fixture(scope="session")

@@ -10,21 +10,15 @@ import random
 import re
 import time
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Annotated, Any, Literal
-from urllib.parse import unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-import certifi
 import cv2
 import numpy as np
-import urllib3
 from pydantic import Field
-from urllib3.exceptions import ProtocolError, ReadTimeoutError
-from urllib3.util import make_headers, parse_url
 
 from resources.chat import ChatFailure, FailureKind, Message, Part, Reply
 from resources.chat.limiter import Limiter
+from resources.chat.transport import Answer, Connections, Unanswered
 from resources.frames import jpeg_size
 from resources.identity import ModelIdentity
 from resources.options import Options
@@ -33,7 +27,6 @@ PICTURE_SIDE = 768
 """Longest side of a picture that is sent, px (spec 9.42)."""
 PICTURE_QUALITY = 90
 _LONGEST_WAIT_S = 60.0
-_CONNECT_S = 10.0
 _BLIND = re.compile(r"\b(?:images?|image_url|vision|multimodal|mmproj)\b", re.IGNORECASE)
 """What a server says, under whatever code, whose model reads no pictures."""
 
@@ -52,9 +45,9 @@ class ChatSettings(Options):
     max_tokens: Annotated[int, Field(ge=1)] = 1024
     """Longest reply, where the caller asks for no other."""
     timeout_s: Annotated[float, Field(gt=0)] = 120.0
-    """Longest silence of the endpoint, s."""
+    """Longest wait for a reply, s."""
     retries: Annotated[int, Field(ge=0)] = 4
-    """Further tries after a limit, a server's error, a cut, a silence or an unreadable reply."""
+    """Further tries after a limit, a server's error, a cut, a late or an unreadable reply."""
     backoff_s: Annotated[float, Field(ge=0)] = 1.0
     """Wait before the first of them, s; doubled each time, unless the endpoint names a wait."""
     in_flight: Annotated[int, Field(ge=1)] = 32
@@ -98,35 +91,16 @@ def asked_as(settings: ChatSettings) -> ModelIdentity:
 
 
 class OpenAICompatible:
-    """Chat completions over HTTP. Connects at the first reply; threads share its connections.
-
-    Posts with urllib3: the vendor's client takes 2-4 ms of a processor for each call, more than
-    hundreds of calls a second leave (`python -m evaluation.bench.calls`).
-    """
+    """Chat completions over HTTP. Connects at the first reply; threads share its connections."""
 
     def __init__(self, settings: ChatSettings) -> None:
         self.settings = settings
         self.limiter = Limiter(settings.in_flight)
+        self._connections = Connections(settings.base_url, timeout_s=settings.timeout_s)
 
     @property
     def identity(self) -> ModelIdentity:
         return ModelIdentity(self.settings.model, self.settings.base_url, "")
-
-    @cached_property
-    def _pool(self) -> urllib3.PoolManager:
-        url = urlsplit(self.settings.base_url)
-        proxy = getproxies().get(url.scheme)
-        options: dict[str, Any] = {
-            "maxsize": self.settings.in_flight,
-            "retries": False,  # reply() retries, so that one rule holds for every failure
-            "timeout": urllib3.Timeout(connect=_CONNECT_S, read=self.settings.timeout_s),
-            "ca_certs": os.environ.get("SSL_CERT_FILE") or certifi.where(),
-        }
-        if proxy and not proxy_bypass(url.hostname or ""):
-            user = parse_url(proxy).auth
-            headers = make_headers(proxy_basic_auth=unquote(user)) if user else None
-            return urllib3.ProxyManager(proxy, proxy_headers=headers, **options)
-        return urllib3.PoolManager(**options)
 
     def reply(
         self,
@@ -142,7 +116,7 @@ class OpenAICompatible:
         for attempt in range(self.settings.retries + 1):
             with self.limiter.place() as number:
                 try:
-                    reply = _read(self._send("POST", "chat/completions", body))
+                    reply = _read(self._send("chat/completions", body))
                     self.limiter.succeeded()
                     return reply
                 except Exception as error:
@@ -167,9 +141,9 @@ class OpenAICompatible:
         An endpoint may answer with whatever it has loaded, whatever name it is asked for.
         """
         try:
-            listed = json.loads(self._send("GET", "models"))
+            listed = json.loads(self._send("models"))
             names = sorted(str(one["id"]) for one in listed["data"])
-        except (_Refused, urllib3.exceptions.HTTPError) as error:
+        except (_Refused, Unanswered) as error:
             failure, _ = self._failure(error, False)
             if failure is not None and failure.kind in ("key", "down"):
                 raise failure from error
@@ -183,8 +157,8 @@ class OpenAICompatible:
                 f"'{self.settings.model}'; set chat.model or start that model",
             )
 
-    def _send(self, method: str, path: str, body: bytes | None = None) -> bytes:
-        """The body of a good answer. Raises _Refused for any other, urllib3's errors for none."""
+    def _send(self, path: str, body: bytes | None = None) -> bytes:
+        """The body of a good answer. Raises _Refused for any other, Unanswered for none."""
         key = os.environ.get(self.settings.key_variable, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ChatFailure(
@@ -192,14 +166,13 @@ class OpenAICompatible:
                 f"the variable {self.settings.key_variable} holds characters that no key has; "
                 "set it anew",
             )
-        headers = {"content-type": "application/json", "accept": "application/json"}
+        headers = ["content-type: application/json", "accept: application/json"]
         if key:
-            headers["authorization"] = f"Bearer {key}"
-        url = f"{self.settings.base_url.rstrip('/')}/{path}"
-        answer = self._pool.request(method, url, body=body, headers=headers)
+            headers.append(f"authorization: Bearer {key}")
+        answer = self._connections.send(path, headers, body)
         if answer.status != 200:
-            raise _Refused(answer.status, _said(answer.data, key), answer.headers)
-        return answer.data
+            raise _Refused(answer, _said(answer.body, key))
+        return answer.body
 
     def _request(
         self,
@@ -237,14 +210,9 @@ class OpenAICompatible:
         def line(kind: FailureKind, text: str) -> ChatFailure:
             return ChatFailure(kind, f"chat endpoint {at} {text}")
 
-        if isinstance(error, ReadTimeoutError):
-            return line(
-                "timeout",
-                f"kept silent for {self.settings.timeout_s:g} s; raise chat.timeout_s or look "
-                "after the endpoint",
-            ), None
         if isinstance(error, _Refused):
-            code, said = error.status, error.said
+            code, said = error.answer.status, error.said
+            wait = error.answer.retry_after_s
             if code in (401, 403):
                 return line(
                     "key", f"refused the key; set the variable {self.settings.key_variable} that "
@@ -263,19 +231,27 @@ class OpenAICompatible:
             if code == 429:
                 return line(
                     "limit", f"limits its callers; wait, or raise chat.retries (429: {said})"
-                ), _asked_wait(error.headers)
+                ), wait
             if code in (408, 409) or code >= 500:
                 return line(
                     "server", f"failed; look after it, or raise chat.retries ({code}: {said})"
-                ), _asked_wait(error.headers)
+                ), wait
             return line(
                 "model", f"refused the request; check chat.model, chat.reply_format and "
                 f"chat.extra ({code}: {said})"
             ), None  # fmt: skip
-        if isinstance(error, ProtocolError):
+        if isinstance(error, Unanswered) and error.why == "late":
+            return line(
+                "timeout",
+                f"gave no reply within {self.settings.timeout_s:g} s; raise chat.timeout_s or look "
+                "after the endpoint",
+            ), None
+        if isinstance(error, Unanswered) and error.why == "cut":
             return line("server", "cut the connection; look after it, or raise chat.retries"), None
-        if isinstance(error, urllib3.exceptions.HTTPError):
-            return line("down", "cannot be reached; start it or set chat.base_url"), None
+        if isinstance(error, Unanswered):
+            return line(
+                "down", f"cannot be reached ({error}); start it or set chat.base_url"
+            ), None  # fmt: skip
         if isinstance(error, _Unreadable | ValueError):
             told = str(error) if isinstance(error, _Unreadable | json.JSONDecodeError) else ""
             return line(
@@ -292,9 +268,9 @@ class _Unreadable(Exception):
 class _Refused(Exception):
     """An answer that is no success."""
 
-    def __init__(self, status: int, said: str, headers: Mapping[str, str]) -> None:
-        super().__init__(status, said)
-        self.status, self.said, self.headers = status, said, headers
+    def __init__(self, answer: Answer, said: str) -> None:
+        super().__init__(said)
+        self.answer, self.said = answer, said
 
 
 def _said(body: bytes, key: str) -> str:
@@ -352,10 +328,3 @@ def fitted(jpeg: bytes) -> bytes:
     small = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
     _, encoded = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, PICTURE_QUALITY])
     return encoded.tobytes()
-
-
-def _asked_wait(headers: Mapping[str, str]) -> float | None:
-    try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
-        return None

@@ -11,13 +11,7 @@ import pytest
 
 from geb_assets.adding import add_videos, set_parameters
 from geb_assets.home import Home
-from tests.resources.chat.test_openai_compatible import (  # noqa: F401
-    Script,
-    Step,
-    refuses,
-    says,
-    script,
-)
+from tests.resources.chat.scripted import Script, Step, refuses, says
 from tests.test_cli import geb, refused, told
 
 
@@ -168,7 +162,7 @@ CHOICES = ("--choice", "here", "--choice", "there")
 
 
 @pytest.fixture
-def endpoint(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:  # noqa: F811
+def endpoint(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
     """An endpoint that follows a script, waited for no longer than it takes."""
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     monkeypatch.setenv("GEB_CHAT_URL", script.url)

@@ -6,7 +6,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,13 +55,13 @@ def refuses(status: int, text: str) -> Step:
 class Script:
     steps: list[Step] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[str] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
     url: str = ""
 
     def chat(self, *steps: Step, **settings: Any) -> OpenAICompatible:
         self.steps[:] = steps
-        fast = {"backoff_s": 0.01, "timeout_s": 5.0, "retries": 2, **settings}
-        return OpenAICompatible(ChatSettings(base_url=self.url, model="m", **fast))
+        fast = {"base_url": self.url, "backoff_s": 0.01, "timeout_s": 5.0, "retries": 2, **settings}
+        return OpenAICompatible(ChatSettings(model="m", **fast))
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def scripted() -> Iterator[Script]:
         def do_POST(self) -> None:
             length = int(self.headers["content-length"])
             script.requests.append(json.loads(self.rfile.read(length)))
-            script.keys.append(self.headers.get("authorization", ""))
+            script.headers.append({name.lower(): value for name, value in self.headers.items()})
             step = script.steps.pop(0) if len(script.steps) > 1 else script.steps[0]
             time.sleep(step.hang_s)
             if step.cut:

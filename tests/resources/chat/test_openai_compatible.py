@@ -40,14 +40,29 @@ def test_reply(script: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (sent["temperature"], sent["seed"], sent["top_k"]) == (0.0, 7, 20)
     assert sent["max_tokens"] == 9
     assert sent["response_format"]["json_schema"]["schema"] == schema
-    assert script.keys == ["Bearer secret"]
+    assert script.headers[0]["authorization"] == "Bearer secret"
     assert "secret" not in repr(chat.settings) + str(chat.identity)
 
 
 def test_a_limit_is_waited_out(script: Script) -> None:
-    slow = Step(429, "{}", {"retry-after": "0.02"})
-    assert script.chat(slow, slow, says("yes")).reply(ASK).text == "yes"
-    assert len(script.requests) == 3
+    slow = Step(429, "{}", {"retry-after": "1"})
+    started = time.perf_counter()
+    assert script.chat(slow, says("yes"), backoff_s=9.0).reply(ASK).text == "yes"
+    assert len(script.requests) == 2 and 1 <= time.perf_counter() - started < 4
+
+
+def test_a_proxy_of_the_environment_gets_its_credentials(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", script.url.replace("//", "//Ada:a%40b@").removesuffix("/v1"))
+    monkeypatch.setenv("no_proxy", "")
+    behind = script.chat(says("yes"), base_url="http://far.invalid/v1")
+    assert behind.reply(ASK).text == "yes"
+    told = base64.b64encode(b"Ada:a@b").decode()
+    assert script.headers[-1]["proxy-authorization"] == f"Basic {told}"
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert script.chat(says("yes")).reply(ASK).text == "yes"
+    assert "proxy-authorization" not in script.headers[-1]
 
 
 def test_a_limit_that_does_not_end(script: Script) -> None:
