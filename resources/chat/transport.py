@@ -65,11 +65,11 @@ class Connections:
         except IndexError:
             curl = pycurl.Curl()
         try:
-            curl.setopt(pycurl.URL, f"{self._base_url}/{path}")
+            curl.setopt(pycurl.URL, f"{self._base_url}/{path}".encode())
             curl.setopt(pycurl.NOSIGNAL, 1)
             # libcurl would first ask whether a large body is welcome.
             curl.setopt(pycurl.HTTPHEADER, [*headers, "expect:"])
-            curl.setopt(pycurl.PROXY, self._proxy)
+            curl.setopt(pycurl.PROXY, self._proxy.encode())
             curl.setopt(pycurl.CAINFO, self._authorities)
             curl.setopt(pycurl.CONNECTTIMEOUT_MS, round(1000 * _CONNECT_S))
             curl.setopt(pycurl.TIMEOUT_MS, round(1000 * self._timeout_s))
@@ -80,6 +80,8 @@ class Connections:
             return Answer(int(curl.getinfo(pycurl.RESPONSE_CODE)), received, wait or None)
         except pycurl.error as error:
             raise _unanswered(curl, *error.args) from None
+        except ValueError as error:  # no address
+            raise Unanswered("down", str(error)) from None
         finally:
             curl.reset()  # lets go of the body; the connection stays
             self._free.append(curl)

@@ -137,6 +137,14 @@ def test_an_endpoint_that_is_down() -> None:
     assert url in str(error) and "chat.base_url" in str(error)
 
 
+@pytest.mark.parametrize(
+    "url", ["http://tür.invalid/v1", "127.0.0.1", "", "ftp://127.0.0.1/v1", "http://[::1"]
+)
+def test_an_address_that_is_none(url: str) -> None:
+    error = failure(OpenAICompatible(ChatSettings(base_url=url, retries=0)))
+    assert error.kind == "down" and "chat.base_url" in str(error)
+
+
 def jpeg(width: int, height: int) -> bytes:
     picture = np.full((height, width, 3), 90, np.uint8)
     return bytes(cv2.imencode(".jpg", picture)[1])
