@@ -106,9 +106,7 @@ def _questions(predictions: Mapping[str, pl.DataFrame], clock: Clocked) -> list[
 def _question(row: Mapping[str, Any], clock: Clocked) -> list[str]:
     recording = row["recording"]
     asked = "" if row["at_s"] is None else f", asked at {clock(recording, row['at_s'])}"
-    windows = "; ".join(
-        f"{clock(recording, start)} - {clock(recording, end)}" for start, end in row["windows"]
-    )
+    windows = _spans(row["windows"], recording, clock)
     return [
         f"<section id='{escape(row['question'])}'><h3>{escape(row['text'])}</h3>",
         f"<p class=t>{escape(row['question'])}, {escape(row['type'])}, {escape(recording)}{asked}"
@@ -116,13 +114,20 @@ def _question(row: Mapping[str, Any], clock: Clocked) -> list[str]:
     ]
 
 
+def _spans(spans: Sequence[Sequence[float]], recording: str, clock: Clocked) -> str:
+    return "; ".join(f"{clock(recording, start)} - {clock(recording, end)}" for start, end in spans)
+
+
 def _answered(variant: str, row: Mapping[str, Any], clock: Clocked) -> list[str]:
     verdict = {True: "right", False: "wrong", None: ""}[row["correct"]]
     said = f"{row['choice']} {row['answer']}".strip() or row["error"] or "no answer"
     reached = row["reached"][-1] if row["reached"] else 0
+    named = _spans(row["intervals"] or [], row["recording"], clock)
+    rests = "" if row["intervals"] is None else f"<br>rests on: {named or 'no interval'}"
     lines = [
         f"<p><b>{escape(variant)}</b>: <span class={verdict or 't'}>{escape(said)} {verdict}</span>"
-        f"<br>{escape(row['why'])}<br><span class=t>{len(row['units'])} units in {row['rounds']} "
+        f"<br>{escape(row['why'])}{rests}"
+        f"<br><span class=t>{len(row['units'])} units in {row['rounds']} "
         f"searches reached {reached} of {len(row['windows'])} windows</span></p>"
     ]
     if not row["record"]:

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from evaluation.anchors import GEB, anchors
+from evaluation.answers import (
+    AMOUNTS,
+    ANSWER_TOKENS,
+    IOU_AT,
+    RECEIVED,
+    SECONDS,
+    UNITS,
+    Answers,
+    Graded,
+    Mask,
+    Values,
+)
 from evaluation.benchmarks import egolifeqa
 from evaluation.benchmarks.catalogue import Rules
 from evaluation.benchmarks.question import Question
 from evaluation.bootstrap import one_sample, paired
-from evaluation.metrics.judges import Judgement
 
 ACCURACY, DIFFERENCE = "accuracy", "minus full"
-HIT, COVERAGE = "evidence hit", "complete coverage"
-JUDGE = "judge"
-UNITS = "units received"
+HIT, COVERAGE, CLIP = "evidence hit", "complete coverage", "clip"
+JUDGE, SIMILARITY = "judge", "sentence similarity"
+MERGED = "merged"
+"""The slice of all questions whose overlaps count every second once."""
 
-Values = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Judgements = Mapping[tuple[str, int], Judgement]
-"""By question id and run."""
+Masks = Mapping[str, Mask]
 
 
 @dataclass(frozen=True)
@@ -44,135 +52,61 @@ class Score:
 
 
 def score(
-    rules: Rules,
-    questions: Sequence[Question],
-    predictions: pl.DataFrame,
-    full: pl.DataFrame | None = None,
-    judgements: Judgements | None = None,
+    rules: Rules, questions: Sequence[Question], own: Graded, full: Graded | None = None
 ) -> list[Score]:
-    """All figures of one benchmark and variant.
+    """All figures of one benchmark and variant; ``full`` is the full system to compare with.
 
-    ``judgements`` are those of the open answers, by question and run; None: there is no judge.
-    ``predictions`` and ``full``, those of the full system to compare with, are rows of table
-    ``predictions`` for these questions. A question's value is the mean over its runs. A question
-    with a run whose model call failed has no value, of any metric; one outside its recording
-    counts as wrong, and reaches and receives nothing that could be counted. The note of each
-    figure says how many of its slice these are.
+    A question's value is the mean over its runs. A question with a run whose model call failed
+    has no value, of any metric; one outside its recording counts as wrong, and reaches and
+    receives nothing that could be counted. The note of each figure says how many of its slice
+    these are.
     """
     masks = rules.masks(questions)
-    own = _Answers.of(rules, questions, predictions)
-    base = None if full is None else _Answers.of(rules, questions, full)
+    answers = Answers.of(rules, questions, own)
+    base = None if full is None else Answers.of(rules, questions, full)
     found = [
-        *_graded(rules, questions, masks, own, base),
-        *_judged(rules, questions, masks, own, judgements),
-        *_evidence(rules, masks, own, base),
+        *_graded(rules, questions, masks, answers, base),
+        *_judged(rules, questions, masks, answers, base),
+        *_grounded(rules, questions, masks, answers, base),
+        *_evidence(rules, masks, answers, base),
+        *_amounts(answers),
     ]
     return [_beside_anchor(rules, one) for one in found]
 
 
-@dataclass(frozen=True, eq=False)
-class _Answers:
-    """Values by question [N], in the questions' order; NaN where there is none."""
-
-    correct: Values
-    """Mean over the runs; NaN without choices or accepted wordings, or where a call failed."""
-    gradeable: Mask
-    """Whether the rules alone can tell right from wrong."""
-    letters: list[list[str]]
-    """The letters chosen, by question and run."""
-    hit: Values
-    """Whether the evidence was reached; NaN without a window."""
-    curve: Values
-    """The same after each round: [N, rounds]."""
-    units: Values
-    """Units received after each round: [N, rounds]."""
-    received: Values
-    searches: Values
-    failed: Mask
-    """Questions with a run whose model call failed."""
-    outside: Mask
-    """Questions that were not put to the memory: they lie outside the recording."""
-
-    @classmethod
-    def of(cls, rules: Rules, questions: Sequence[Question], rows: pl.DataFrame) -> _Answers:
-        by_question: dict[str, list[dict[str, Any]]] = {one.id: [] for one in questions}
-        for row in rows.sort("place", "run").iter_rows(named=True):
-            by_question[str(row["question"])].append(row)
-        rounds = max([1, *rows["rounds"].to_list()])
-        hits = np.full((len(questions), rounds), np.nan)
-        correct = np.full(len(questions), np.nan)
-        gradeable = np.zeros(len(questions), dtype=bool)
-        amounts = np.full((2, len(questions)), np.nan)
-        units = np.full((len(questions), rounds), np.nan)
-        failed, outside = np.zeros((2, len(questions)), dtype=bool)
-        for place, question in enumerate(questions):
-            own = by_question[question.id]
-            states = {row["status"] for row in own}
-            failed[place], outside[place] = "failed" in states, "outside" in states
-            gradeable[place] = rules.correct(question, "", None) is not None
-            if not own or failed[place]:
-                continue
-            if gradeable[place]:
-                correct[place] = np.mean([bool(row["correct"]) for row in own])
-            if outside[place]:
-                continue
-            if any(row["windows"] for row in own):
-                curves = [_curve(row, rounds, complete=rules.complete) for row in own]
-                hits[place] = np.mean(curves, axis=0)
-            units[place] = np.mean([_held(row["units_after"], rounds) for row in own], axis=0)
-            amounts[:, place] = [
-                np.mean([row["received_s"] for row in own]),
-                np.mean([row["rounds"] for row in own]),
-            ]
-        return cls(
-            correct,
-            gradeable,
-            [[str(row["choice"]) for row in by_question[one.id]] for one in questions],
-            hits[:, -1],
-            hits,
-            units=units,
-            received=amounts[0],
-            searches=amounts[1],
-            failed=failed,
-            outside=outside,
-        )
-
-    def note(self, within: Mask, outside: str) -> str:
-        """What a figure over these questions does not tell; ``outside``: what became of those that
-        lie outside the recording."""
-        counts = {
-            "with a failed run, left out": int((self.failed & within).sum()),
-            f"outside the recording, {outside}": int((self.outside & ~self.failed & within).sum()),
-        }
-        return "; ".join(f"{count} questions {what}" for what, count in counts.items() if count)
-
-
-def _curve(row: dict[str, Any], rounds: int, *, complete: bool) -> Values:
-    """Whether the evidence was reached after each round; one that stopped keeps its last value."""
-    counts = _held(row["reached"], rounds)
-    return (counts >= len(row["windows"]) if complete else counts > 0).astype(np.float64)
-
-
-def _held(values: Sequence[int], rounds: int) -> Values:
-    """Values after each search, the last one kept for the rounds that were not needed."""
-    known = list(values) or [0]
-    return np.array([*known, *[known[-1]] * (rounds - len(known))], np.float64)
+def _by_slice(
+    metric: str,
+    masks: Masks,
+    within: Mask,
+    own: Values,
+    base: Values | None,
+    note: Callable[[Mask], str],
+) -> Iterator[Score]:
+    """A figure, and its difference to the full system, over each slice of some questions."""
+    for name, mask in masks.items():
+        chosen = mask & within
+        if chosen.any():
+            yield _mean(metric, name, own[chosen], note(mask))
+            if base is not None:
+                yield _difference(metric, name, own[chosen], base[chosen])
 
 
 def _graded(
     rules: Rules,
     questions: Sequence[Question],
-    masks: dict[str, Mask],
-    own: _Answers,
-    base: _Answers | None,
+    masks: Masks,
+    own: Answers,
+    base: Answers | None,
 ) -> Iterator[Score]:
-    for name, mask in masks.items():
-        within = mask & own.gradeable
-        if within.any():
-            yield _mean(ACCURACY, name, own.correct[within], own.note(within, "wrong"))
-        if base is not None and within.any():
-            yield _difference(ACCURACY, name, own.correct[within], base.correct[within])
-    told = "; ".join(filter(None, ["questions 118, 373 and 395", own.note(own.gradeable, "wrong")]))
+    yield from _by_slice(
+        ACCURACY,
+        masks,
+        own.gradeable,
+        own.correct,
+        None if base is None else base.correct,
+        lambda mask: own.note(mask & own.gradeable, "wrong"),
+    )
+    told = _told("questions 118, 373 and 395", own.note(own.gradeable, "wrong"))
     for sensitivity in rules.sensitivity:
         values = [
             np.mean(
@@ -190,61 +124,93 @@ def _graded(
 def _judged(
     rules: Rules,
     questions: Sequence[Question],
-    masks: dict[str, Mask],
-    own: _Answers,
-    judgements: Judgements | None,
+    masks: Masks,
+    own: Answers,
+    base: Answers | None,
 ) -> Iterator[Score]:
-    """The judge's mean over the open questions; a judgement that failed is no 0, and is told of."""
-    open_: Mask = ~own.gradeable & np.array([rules.graded(one) for one in questions], dtype=bool)
+    """The judge's mean over the open questions, and how close their answers are to their
+    references; a judgement that failed is no 0, and is told of."""
+    graded = np.array([rules.graded(one) for one in questions], dtype=bool)
+    open_: Mask = np.asarray(~own.gradeable & graded)
     if not open_.any():
         return
-    if judgements is None:
+
+    def judged(mask: Mask) -> str:
+        count = int(own.unread[mask & open_].sum())
+        told = f"{count} judgements failed and are left out" if count else ""
+        return _told(own.note(mask & open_, "judged without an answer"), told)
+
+    if own.marks is None:
         note = "no judge is served by this profile"
         yield Score(JUDGE, "all", None, int(open_.sum()), note=note)
-        return
-    values = np.full(len(questions), np.nan)
-    unread = np.zeros(len(questions), dtype=np.int64)
-    given: dict[str, list[Judgement]] = {one.id: [] for one in questions}
-    for (name, _), judgement in judgements.items():
-        given[name].append(judgement)
-    for place, question in enumerate(questions):
-        scores = [one.score for one in given[question.id] if one.score is not None]
-        unread[place] = len(given[question.id]) - len(scores)
-        if scores and not unread[place] and not own.failed[place]:
-            values[place] = np.mean(scores)
-    for name, mask in masks.items():
-        within = mask & open_
-        if within.any():
-            count = int(unread[within].sum())
-            notes = [own.note(within, "judged without an answer")]
-            notes += [f"{count} judgements failed and are left out"] if count else []
-            yield _mean(JUDGE, name, values[within], "; ".join(filter(None, notes)))
+    else:
+        marks = None if base is None else base.marks
+        yield from _by_slice(JUDGE, masks, open_, own.marks, marks, judged)
+    if rules.reference is not None:
+        yield from _by_slice(
+            SIMILARITY,
+            masks,
+            open_,
+            own.alike,
+            None if base is None else base.alike,
+            lambda mask: _told(own.note(mask & open_, "without an answer: 0"), own.embedder),
+        )
 
 
-def _evidence(
+def _told(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
+
+
+def _grounded(
     rules: Rules,
-    masks: dict[str, Mask],
-    own: _Answers,
-    base: _Answers | None,
+    questions: Sequence[Question],
+    masks: Masks,
+    own: Answers,
+    base: Answers | None,
 ) -> Iterator[Score]:
+    """Named against marked evidence: means over the answers that name an interval, IoU@0.3 over
+    all (spec 5.4), and how much of the recording was received."""
+    if rules.grounded is None:
+        return
+    join_s, everything = rules.grounded.join_s, np.ones(len(questions), dtype=bool)
+    found = own.overlaps(questions, join_s=join_s)
+    full = None if base is None else base.overlaps(questions, join_s=join_s)
+    merged = own.overlaps(questions, join_s=join_s, mode="merged")
+    for metric, values in found.items():
+        lost = "missed" if metric == IOU_AT else "left out"
+        note = partial(own.without_interval, outside=lost)
+        yield from _by_slice(
+            metric, masks, everything, values, None if full is None else full[metric], note
+        )
+        told = _told("every second counts once", note(everything))
+        yield _mean(metric, MERGED, merged[metric], told)
+    duration_s = rules.grounded.duration_s
+    share = own.amounts[RECEIVED] / duration_s
+    base_share = None if base is None else base.amounts[RECEIVED] / duration_s
+    left = partial(own.note, outside="left out")
+    yield from _by_slice(CLIP, masks, ~np.isnan(share), share, base_share, left)
+
+
+def _evidence(rules: Rules, masks: Masks, own: Answers, base: Answers | None) -> Iterator[Score]:
     metric = COVERAGE if rules.complete else HIT
     windowed = ~np.isnan(own.hit)
-    for name, mask in masks.items():
-        if (mask & windowed).any():
-            yield _mean(metric, name, own.hit[mask & windowed], own.note(mask, "left out"))
-        if base is not None and (mask & windowed).any():
-            yield _difference(metric, name, own.hit[mask & windowed], base.hit[mask & windowed])
-    note = own.note(np.ones_like(windowed), "left out")
+    left = partial(own.note, outside="left out")
+    yield from _by_slice(metric, masks, windowed, own.hit, None if base is None else base.hit, left)
+    note = left(np.ones_like(windowed))
     for number in range(own.curve.shape[1] if windowed.any() else 0):
         yield _mean(metric, f"after round {number + 1}", own.curve[windowed, number], note)
         yield _mean(UNITS, f"after round {number + 1}", own.units[windowed, number], note)
-    for what, values in (
-        (UNITS, own.units[:, -1]),
-        ("seconds received", own.received),
-        ("searches", own.searches),
-    ):
+
+
+def _amounts(own: Answers) -> Iterator[Score]:
+    """What was received and what it cost; a figure that nobody counted is absent."""
+    note = own.note(np.ones(len(own.failed), dtype=bool), "left out")
+    counted = bool((~np.isnan(own.amounts[ANSWER_TOKENS])).any())
+    for name in AMOUNTS:
+        values = own.amounts[name]
         if (~np.isnan(values)).any():
-            yield _mean(what, "all", values[~np.isnan(values)], note)
+            kept = "replies kept from before take no time" if name == SECONDS and counted else ""
+            yield _mean(name, "all", values, _told(note, kept))
 
 
 def _mean(metric: str, slice_: str, values: Values, note: str = "") -> Score:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 
-from evaluation.scoring import ACCURACY, COVERAGE, DIFFERENCE, HIT, UNITS, Score
+from evaluation.answers import OVERLAPS, UNITS
+from evaluation.scoring import ACCURACY, CLIP, COVERAGE, DIFFERENCE, HIT, SIMILARITY, Score
+
+_FRACTIONS = (ACCURACY, HIT, COVERAGE, CLIP, SIMILARITY, *OVERLAPS)
 
 Named = tuple[str, Sequence[Score]]
 """A variant and its figures."""
@@ -38,7 +41,7 @@ def headline(score: Score) -> bool:
 
 
 def is_fraction(score: Score) -> bool:
-    return score.metric.removesuffix(f" {DIFFERENCE}") in (ACCURACY, HIT, COVERAGE)
+    return score.metric.removesuffix(f" {DIFFERENCE}") in _FRACTIONS
 
 
 def side_by_side(

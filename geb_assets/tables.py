@@ -47,6 +47,9 @@ class Table:
     row: str
     columns: tuple[Column, ...]
     order: tuple[str, ...]
+    aside: tuple[tuple[str, str], ...] = ()
+    """Rows, by a column and its value, that are left out of the data version as well: measured
+    times, which differ from run to run."""
 
     @property
     def partition_columns(self) -> list[str]:
@@ -413,12 +416,20 @@ TABLES: dict[str, Table] = {
                 Column("gold", TEXT, "The gold letter, or the reference answer."),
                 Column("correct", FLAG, "Whether the choice is right; null without choices.",
                        nullable=True),
+                Column("intervals", pl.List(pl.List(REAL)),
+                       "First and last second, both inside, of the times that the answer names as "
+                       "its evidence; null where none are asked for.", "s", nullable=True),
                 Column("decided", FLAG, "Whether the evidence decided the question."),
                 Column("confidence", REAL, "0 to 1; null where the answerer gives none.",
                        nullable=True),
                 Column("why", TEXT, "What the answer rests on."),
                 Column("prompt_tokens", INT, "Tokens read by chat models.", explains=True),
                 Column("completion_tokens", INT, "Tokens written by them.", explains=True),
+                Column("answer_prompt_tokens", INT,
+                       "Of these, read by the answerer; null where nobody counted.",
+                       nullable=True, explains=True),
+                Column("answer_completion_tokens", INT, "Of these, written by the answerer.",
+                       nullable=True, explains=True),
                 Column("seconds", REAL, "Time that the question took.", "s", explains=True),
                 Column("record", TEXT,
                        "The whole run as JSON: rounds, units with their texts, what decided.",
@@ -441,6 +452,7 @@ TABLES: dict[str, Table] = {
                 Column("note", TEXT, "What has to be known beside it, else empty."),
             ),
             ("metric", "slice"),
+            aside=(("metric", "seconds a question"),),
         ),
     )
 }  # fmt: skip

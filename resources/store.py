@@ -120,6 +120,7 @@ class DeltaStore:
                     _arrow(rows, table),
                     mode="overwrite",
                     predicate=predicate,
+                    schema_mode="merge",  # a column that is new since the table was created
                     commit_properties=CommitProperties(custom_metadata=dict(metadata)),
                     writer_properties=WriterProperties(compression="ZSTD", compression_level=1),
                 )
@@ -139,13 +140,17 @@ class DeltaStore:
     def scan(self, table: str, **partition: str) -> pl.LazyFrame:
         """The rows of a table, cut to a recording or a segment where one is named.
 
-        An unwritten table has no rows.
+        An unwritten table has no rows; a column that may be null, and that the table was created
+        without, is null.
         """
         if not self.has(table):
             return TABLES[table].empty().lazy()
         frame = pl.scan_delta(self.uri(table))
         for column, value in partition.items():
             frame = frame.filter(pl.col(column) == value)
+        there = frame.collect_schema().names()
+        later = (c for c in TABLES[table].columns if c.nullable and c.name not in there)
+        frame = frame.with_columns(pl.lit(None, c.dtype).alias(c.name) for c in later)
         return frame.select(list(TABLES[table].schema))
 
     def read(
@@ -217,6 +222,8 @@ def conform(table: Table, rows: pl.DataFrame) -> pl.DataFrame:
 def data_version(table: Table, rows: pl.DataFrame) -> str:
     """Content hash of a partition: its versioned columns, in the table's order."""
     digest = hashlib.sha256()
+    for column, value in table.aside:
+        rows = rows.filter(pl.col(column) != value)
     arrow = _arrow(conform(table, rows), table).select(table.versioned).combine_chunks()
     with pa.ipc.new_stream(_Hashing(digest), arrow.schema) as writer:
         writer.write_table(arrow)

@@ -165,7 +165,7 @@ def run(trial: Trial) -> Result:
     def answer(place: int, question: Question, number: int) -> pl.DataFrame:
         name = recording_of(benchmark, question)
         controller, answerer = pairs[number]
-        record = _asked(trial, opened[name].searched, question, name, controller, answerer)
+        record = _asked(trial, rules, opened[name].searched, question, name, controller, answerer)
         shown = trial.variant.settings(cast(Reading, trial.sections[name])).biographies
         # What is not shown is not received.
         source = opened[name] if shown else replace(opened[name], contexts={})
@@ -240,6 +240,7 @@ def short_episodes(store: DeltaStore, recording: str) -> NDArray[np.float64]:
 
 def _asked(
     trial: Trial,
+    rules: Rules,
     memory: SearchedMemory,
     question: Question,
     name: str,
@@ -252,6 +253,7 @@ def _asked(
         question.question,
         at=question.at,
         choices=list(question.choices.values()),
+        evidence_in=rules.evidence_in,
         controller=controller,
         answerer=answerer,
         settings=trial.variant.settings(settings),
@@ -290,8 +292,9 @@ def _unasked(
         "status": "outside", "error": "", "rounds": 0, "searches": [], "units": [],
         "units_after": [],
         "received_s": 0.0, "windows": [], "reached": [], "answer": "", "choice": "",
-        "gold": question.answer, "correct": rules.correct(question, "", None), "decided": False,
-        "confidence": None, "why": "", "prompt_tokens": 0, "completion_tokens": 0,
+        "gold": question.answer, "correct": rules.correct(question, "", None), "intervals": None,
+        "decided": False, "confidence": None, "why": "", "prompt_tokens": 0, "completion_tokens": 0,
+        "answer_prompt_tokens": None, "answer_completion_tokens": None,
         "seconds": 0.0, "record": "",
     }  # fmt: skip
 
@@ -317,17 +320,20 @@ def _row(
         "searches": [one.query for one in record.searches],
         "units": [unit.id for unit in record.units],
         "units_after": list(accumulate(len(one.units) for one in record.searches)),
-        "received_s": union_seconds(spans),
+        "received_s": union_seconds(spans, end_s=rules.evidence_in and rules.evidence_in[1]),
         "windows": [list(window) for window in windows],
         "reached": after,
         "answer": record.answer,
         "choice": record.choice or "",
         "correct": rules.correct(question, record.answer, record.choice),
+        "intervals": rules.grounded and [list(one) for one in record.intervals],
         "decided": record.decided,
         "confidence": record.confidence,
         "why": record.why,
         "prompt_tokens": record.prompt_tokens,
         "completion_tokens": record.completion_tokens,
+        "answer_prompt_tokens": record.answer_tokens[0] or None,
+        "answer_completion_tokens": record.answer_tokens[1] or None,
         "seconds": record.seconds,
         "record": record.model_dump_json(),
     }
@@ -361,7 +367,7 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 STAGE = Stage(
     asset="predictions",
     partition="benchmark",
-    implementation="2",
+    implementation="3",
     run=run,
     description=(
         "Every question of a benchmark, put to the memory as the variant sees it, as of the time "

@@ -9,33 +9,67 @@ from typing import Any
 import polars as pl
 
 from evaluation import readers
+from evaluation.answers import Graded, Judgements
 from evaluation.assets.predictions import questions_of
 from evaluation.benchmarks.catalogue import Rules, rules_of
 from evaluation.benchmarks.question import Question
 from evaluation.metrics.judges import Judgement
-from evaluation.scoring import Judgements, as_rows, score
+from evaluation.metrics.similarity import sentence_similarity
+from evaluation.scoring import as_rows, score
 from evaluation.tables import markdown, plot
 from geb_assets.benchmarks import FULL, Benchmark
 from geb_assets.stage import Finding, Result, Stage, Trial
+from resources.embedder import TextEmbedder
 
 
 def run(trial: Trial) -> Result:
     """Scores one variant, beside the full system where that is another."""
     questions = questions_of(trial.benchmark)
-    own = trial.read("predictions", variant=trial.variant.name)
-    compared = trial.variant.name != FULL and FULL in trial.benchmark.variants
-    full = trial.read("predictions", variant=FULL) if compared else None
     rules = rules_of(trial.benchmark.kind)
-    judgements = _judgements(trial, rules, questions, own)
-    scores = score(rules, questions, own, full, judgements)
+    own = _graded(trial, rules, questions, trial.variant.name)
+    compared = trial.variant.name != FULL and FULL in trial.benchmark.variants
+    full = _graded(trial, rules, questions, FULL) if compared else None
+    scores = score(rules, questions, own, full)
     rows = trial.keys(as_rows(scores))
     return Result(
         tables={"scores": rows},
-        failed=sum(one.unanswered for one in (judgements or {}).values()),
+        failed=sum(
+            judgement.unanswered
+            for side in (own, full)
+            if side is not None
+            for judgement in (side.judgements or {}).values()
+        ),
         figures={"questions": len(questions), "figures": len(scores)},
         pages={"scores": markdown(scores)},
         pictures={"intervals and rounds": plot([(trial.variant.name, scores)])},
     )
+
+
+def _graded(trial: Trial, rules: Rules, questions: Sequence[Question], variant: str) -> Graded:
+    """A variant's answers with what the judge and the embedder say of the open ones."""
+    rows = trial.read("predictions", variant=variant)
+    judgements = _judgements(trial, rules, questions, rows)
+    if rules.reference is None:
+        return Graded(rows, judgements)
+    embedder = trial.roles.text_embedder()
+    similarities = _similarities(rules, questions, rows, embedder)
+    return Graded(rows, judgements, similarities, f"embedded by {embedder.identity}")
+
+
+def _similarities(
+    rules: Rules, questions: Sequence[Question], rows: pl.DataFrame, embedder: TextEmbedder
+) -> dict[tuple[str, int], float]:
+    """Cosine of each open answer and its reference; 0 for no answer."""
+    assert rules.reference is not None
+    reference = {one.id: rules.reference(one) for one in questions if rules.graded(one)}
+    there = rows.filter((pl.col("status") != "failed") & pl.col("question").is_in(reference))
+    keys = list(there.select("question", "run").iter_rows())
+    answers = there["answer"].to_list()
+    found = sentence_similarity(answers, [reference[name] for name, _ in keys], embedder)
+    return {
+        key: float(cosine) if answer.strip() else 0.0
+        for key, answer, cosine in zip(keys, answers, found, strict=True)
+    }
 
 
 def _judgements(
@@ -92,7 +126,7 @@ def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
 STAGE = Stage(
     asset="scores",
     partition="benchmark",
-    implementation="2",
+    implementation="3",
     run=run,
     description=(
         "Accuracy and evidence access of a benchmark and variant with 95 % bootstrap intervals "
@@ -102,6 +136,7 @@ STAGE = Stage(
     group="evaluation",
     kinds=("polars", "deltalake"),
     reads=("predictions",),
+    roles=("text_embedder",),
     optional={readers.JUDGE: ()},
     prompts=readers.PROMPTS,
     sources=sources,

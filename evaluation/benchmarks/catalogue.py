@@ -47,6 +47,16 @@ def _multihop(judge: Judge, question: Question, answer: str) -> Judgement:
 
 
 @dataclass(frozen=True)
+class Grounded:
+    """Answers are wanted with the seconds that show them, out of recordings of one length."""
+
+    duration_s: float
+    """Length of every recording, which begins at 0 on its clock, s."""
+    join_s: float
+    """Intervals of one answer less than this apart are one, s."""
+
+
+@dataclass(frozen=True)
 class Rules:
     """How one benchmark's file is read and its answers scored."""
 
@@ -61,6 +71,10 @@ class Rules:
     """How a judge grades an open answer."""
     graded: Callable[[Question], bool] = lambda question: True
     """Whether the judge grades this question."""
+    reference: Callable[[Question], str] | None = None
+    """The reference that the similarity of an answer is measured to; None: it is not measured."""
+    grounded: Grounded | None = None
+    """How answers name their evidence; None: no evidence is asked for."""
     complete: bool = False
     """Whether evidence counts when every window was reached, or when any was."""
     anchors: str = ""
@@ -68,6 +82,11 @@ class Rules:
     sensitivity: tuple[egolifeqa.Sensitivity, ...] = ()
     reading: Mapping[str, Any] = field(default_factory=dict)
     """Reading parameters that the paper sets for it."""
+
+    @property
+    def evidence_in(self) -> tuple[float, float] | None:
+        """The stretch of the recording clock, s, that an answer names its evidence in, if any."""
+        return None if self.grounded is None else (0.0, self.grounded.duration_s)
 
 
 KINDS: Mapping[str, Rules] = {
@@ -100,6 +119,8 @@ KINDS: Mapping[str, Rules] = {
             multihop.masks,
             judged=_multihop,
             graded=lambda question: not multihop.asks_when(question),
+            reference=multihop.reference,
+            grounded=Grounded(multihop.DURATION_S, join_s=multihop.JOIN_S),
             complete=True,
             anchors="MultiHop-EgoQA",
             reading={"budget": {"units": 3, "observations": 1}},

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,13 @@ from geb_assets.errors import GebError
 DURATION_S = 180.0
 """Length of every clip."""
 
-MERGE_GAP_S = 8
+JOIN_S = 8.0
 """Predicted intervals less than this apart are one interval (released inference code)."""
 
 SEVERAL = 3
 """`All, >= 3` is over questions with at least this many evidence intervals."""
 
-Seconds = tuple[tuple[int, int], ...]
+_Seconds = tuple[tuple[int, int], ...]
 """First and last second of each interval, both inside."""
 
 
@@ -61,60 +59,7 @@ def masks(questions: Sequence[Question]) -> dict[str, NDArray[np.bool_]]:
     return type_masks(questions) | {f">= {SEVERAL} intervals": several, "with a reference": worded}
 
 
-@dataclass(frozen=True)
-class Reply:
-    """An answering model's reply in its three sections."""
-
-    answer: str
-    evidence: Seconds
-    """Empty where the reply gives none that can be read; nothing is ever put in its place."""
-    rationale: str
-
-
-def parse_reply(text: str) -> Reply:
-    """The sections Answer, Evidence and Rationale, each behind its name, with or without ``###``.
-
-    Evidence is one [start, end] or a list of them, whole seconds with start <= end; intervals that
-    overlap or lie less than 8 s apart are merged, as in the released code. Anything else is no
-    evidence.
-    """
-    said = {name: _section(text, name) for name in ("Answer", "Evidence", "Rationale")}
-    return Reply(said["Answer"], parse_evidence(said["Evidence"]), said["Rationale"])
-
-
-def parse_evidence(text: str) -> Seconds:
-    """The intervals of an evidence section, merged; empty where it has none that can be read."""
-    try:
-        value = ast.literal_eval(text.strip()) if len(text) <= _LONGEST else None
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return ()
-    pairs = _pairs(value)
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(pairs):
-        if merged and start - merged[-1][1] < MERGE_GAP_S:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
-
-
-_LONGEST = 20_000
-"""Characters of an evidence section beyond which it is not read."""
-
-
-def _section(text: str, name: str) -> str:
-    """What stands behind a section's name, up to the next ``###`` or section."""
-    found = re.search(rf"(?m)^[ \t#*]*{name}\b[ \t*]*:?[ \t*]*", text) or re.search(
-        rf"{name}:[ \t*]*", text
-    )
-    if found is None:
-        return ""
-    rest = text[found.end() :]
-    end = re.search(r"###|(?m:^[ \t#*]*(?:Question|Answer|Evidence|Rationale)\b[ \t*]*:)", rest)
-    return rest[: end.start() if end else len(rest)].strip()
-
-
-def _pairs(value: object) -> Seconds:
+def _pairs(value: object) -> _Seconds:
     """One pair or a list of pairs of whole seconds, start <= end; empty for anything else."""
     if not isinstance(value, list | tuple) or not value:
         return ()

@@ -44,6 +44,20 @@ def interval_scores(
     )
 
 
+def joined(intervals: Intervals, gap_s: float) -> list[tuple[float, float]]:
+    """The intervals by time, those that overlap or lie less than ``gap_s`` apart made one.
+
+    Raises GebError for what is no list of pairs of finite numbers.
+    """
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(_pairs(intervals, "predicted").tolist()):
+        if found and start - found[-1][1] < gap_s:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return found
+
+
 @dataclass(frozen=True)
 class Grounding:
     """Grounding over a set of questions."""

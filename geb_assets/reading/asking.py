@@ -27,6 +27,7 @@ def ask(
     *,
     at: float | None = None,
     choices: Sequence[str] = (),
+    evidence_in: tuple[float, float] | None = None,
     controller: Controller,
     answerer: Answerer,
     settings: AskSettings | None = None,
@@ -36,12 +37,15 @@ def ask(
 ) -> Record:
     """Answers a question from what a memory held ``at`` a time; None: from all of it.
 
+    ``evidence_in`` asks the answer to name the seconds that it rests on, within that stretch.
     ``budget`` goes to every search; ``embedder`` compares chains with the question; ``watch`` is
     told of each round as it ends. Raises GebError for a question that is none, and for what the
     user has to mend in a model's endpoint.
     """
     settings = settings or AskSettings()
-    asked = Question.of(question, clock=memory.clock, at=at, choices=choices)
+    asked = Question.of(
+        question, clock=memory.clock, at=at, choices=choices, evidence_in=evidence_in
+    )
     started = time.perf_counter()
     rounds = _search(
         memory, asked, controller, settings=settings, budget=budget, embedder=embedder, watch=watch
@@ -63,7 +67,13 @@ def replay(
 ) -> Record:
     """The same searches with another answerer: nothing is searched again (spec 9.44)."""
     settings = settings or AskSettings()
-    asked = Question.of(record.question, clock=memory.clock, at=record.at, choices=record.choices)
+    asked = Question.of(
+        record.question,
+        clock=memory.clock,
+        at=record.at,
+        choices=record.choices,
+        evidence_in=record.evidence_in,
+    )
     started = time.perf_counter()
     evidence = _evidence(memory, asked, record.rounds, answerer, settings)
     answer = answerer.answer(asked, evidence)
@@ -262,6 +272,7 @@ def _record(
         question=asked.text,
         at=asked.at,
         choices=asked.choices,
+        evidence_in=asked.evidence_in,
         controller=controller,
         answerer=answerer.name,
         rounds=rounds,
@@ -272,6 +283,7 @@ def _record(
         decided=answer.decided,
         why=answer.why,
         supports=answer.supports,
+        intervals=answer.intervals,
         error=answer.error,
         failed=answer.failed,
         prompt_tokens=sum(r.prompt_tokens for r in rounds) + answer.prompt_tokens,

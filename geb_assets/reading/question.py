@@ -52,10 +52,19 @@ class Question:
     clock: Clock
     at: float | None = None
     choices: tuple[str, ...] = ()
+    evidence_in: tuple[float, float] | None = None
+    """The stretch of the recording clock, s, in which the answer has to name the seconds that it
+    rests on; None: no times are wanted."""
 
     @classmethod
     def of(
-        cls, text: str, *, clock: Clock, at: float | None = None, choices: Sequence[str] = ()
+        cls,
+        text: str,
+        *,
+        clock: Clock,
+        at: float | None = None,
+        choices: Sequence[str] = (),
+        evidence_in: tuple[float, float] | None = None,
     ) -> Question:
         """Raises GebError for an empty question, one of over 10,000 characters or of bytes that
         are no text, one choice, an empty choice, or more choices than there are letters."""
@@ -74,9 +83,8 @@ class Question:
             raise GebError(f"{len(choices)} choices are too many; give at most 26")
         if any(not choice.strip() for choice in choices):
             raise GebError("a choice is empty; write each of them out")
-        return cls(
-            " ".join(text.split()), clock, at, tuple(" ".join(choice.split()) for choice in choices)
-        )
+        told = tuple(" ".join(choice.split()) for choice in choices)
+        return cls(" ".join(text.split()), clock, at, told, evidence_in)
 
     @property
     def letters(self) -> tuple[str, ...]:

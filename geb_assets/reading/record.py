@@ -54,6 +54,8 @@ class Record(_Frozen):
     question: str
     at: float | None
     choices: tuple[str, ...]
+    evidence_in: tuple[float, float] | None = None
+    """Where the answer was asked to name the seconds that it rests on, s; None: it was not."""
     controller: str
     """Name of the controller and its model."""
     answerer: str
@@ -70,13 +72,24 @@ class Record(_Frozen):
     """What the answer rests on, in one line."""
     supports: tuple[str, ...] = ()
     """Ids of the units and entities that it rests on, the weightiest first."""
+    intervals: tuple[tuple[float, float], ...] = ()
+    """First and last second, both inside, of each time that it names as its evidence, s."""
     error: str = ""
     """What went wrong in the answerer; a failed call leaves the answer empty."""
     failed: bool = False
     """Whether the answerer's model gave no reply, rather than one of no use."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    """Of the controller and the answerer together."""
     seconds: float = 0.0
+
+    @property
+    def answer_tokens(self) -> tuple[int, int]:
+        """Tokens read and written by the answerer alone."""
+        return (
+            self.prompt_tokens - sum(round_.prompt_tokens for round_ in self.rounds),
+            self.completion_tokens - sum(round_.completion_tokens for round_ in self.rounds),
+        )
 
     @property
     def searches(self) -> tuple[Round, ...]:

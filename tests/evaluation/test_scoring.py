@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluation.answers import Graded, Judgements
 from evaluation.benchmarks.catalogue import KINDS
 from evaluation.benchmarks.own import OwnQuestion
+from evaluation.benchmarks.question import Question
 from evaluation.bootstrap import paired
+from evaluation.metrics.intervals import interval_scores, joined
 from evaluation.metrics.judges import Judgement
 from evaluation.scoring import Score, score
 from evaluation.tables import markdown, plot, show, side_by_side
@@ -39,8 +42,8 @@ def row(place: int, run: int, **values: Any) -> dict[str, Any]:
     return {**base, **kept, **values}
 
 
-def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=TABLES["predictions"].schema)
+def table(rows: list[dict[str, Any]], judged: Judgements | None = None) -> Graded:
+    return Graded(pl.DataFrame(rows, schema=TABLES["predictions"].schema), judged)
 
 
 def found(scores: list[Score], metric: str, slice_: str = "all") -> Score:
@@ -122,9 +125,9 @@ def test_failed_runs_are_in_no_sensitivity_line_and_in_no_judge_s_mean() -> None
     assert (one.value, one.n) == (0.5, 2)
     assert one.note == "questions 118, 373 and 395; 1 questions with a failed run, left out"
     open_ = [OwnQuestion(f"q{n}", "?", {}, "x", None) for n in range(2)]
-    runs = table([row(0, 0), row(1, 0), row(1, 1, status="failed")])
     said = {("q0", 0): Judgement(0.5, 3, ""), ("q1", 0): Judgement(1.0, 5, "")}
-    judge = found(score(KINDS["mmlifelong-day"], open_, runs, None, said), "judge")
+    runs = table([row(0, 0), row(1, 0), row(1, 1, status="failed")], said)
+    judge = found(score(KINDS["mmlifelong-day"], open_, runs), "judge")
     assert (judge.value, judge.n) == (0.5, 1)
     assert judge.note == "1 questions with a failed run, left out"
 
@@ -166,8 +169,8 @@ def test_a_failed_judgement_is_no_zero() -> None:
         ("q1", 0): Judgement(None, None, "", "the judge's reply is empty"),
         ("q2", 0): Judgement(0.5, 3, ""),
     }
-    rows = table([row(place, 0) for place in range(3)])
-    judge = found(score(KINDS["mmlifelong-day"], asked, rows, None, said), "judge")
+    rows = table([row(place, 0) for place in range(3)], said)
+    judge = found(score(KINDS["mmlifelong-day"], asked, rows), "judge")
     assert (judge.value, judge.n) == (0.75, 2)
     assert judge.note == "1 judgements failed and are left out"
 
@@ -181,3 +184,87 @@ def test_egolifeqa_stands_beside_the_paper_s_figure_and_its_ambiguous_questions(
     assert found(scores, "accuracy", "ambiguous by text").value == 1.0
     assert "| accuracy, % | all | 100.0 [100.0, 100.0] | 2 | 72.0 |" in markdown(scores)
     assert plot([("full", scores)]).startswith(b"\x89PNG")
+
+
+seconds = st.tuples(st.integers(0, 150), st.integers(0, 30)).map(lambda p: (p[0], p[0] + p[1]))
+named = st.lists(seconds, max_size=3)
+
+
+@given(
+    asked=st.lists(st.tuples(st.lists(seconds, min_size=1, max_size=3), st.lists(named, min_size=2,
+                   max_size=2), st.sampled_from(["ok", "ok", "failed", "outside"])), min_size=1,
+                   max_size=6)
+)  # fmt: skip
+def test_named_evidence_equals_a_plain_reference(asked: list[tuple[Any, Any, str]]) -> None:
+    """Means over the runs that name an interval, IoU@0.3 over all; failed ones in neither."""
+    questions = [
+        Question(f"q{place}", "?", {}, "x", None, evidence=tuple(map(tuple, gold)))
+        for place, (gold, _, _) in enumerate(asked)
+    ]
+    rows = [
+        row(place, run, status=status, intervals=[] if status == "outside" else spans)
+        for place, (_, runs, status) in enumerate(asked)
+        for run, spans in enumerate(runs)
+    ]
+    means, above, missing, outside = [], [], 0, 0
+    for gold, runs, status in asked:
+        if status == "failed":
+            continue
+        spans = [[] if status == "outside" else joined(one, 8) for one in runs]
+        overlap = [interval_scores(one, gold) for one in spans]
+        above.append(np.mean([iou > 0.3 for iou, _, _ in overlap]))
+        given = [three for three, one in zip(overlap, spans, strict=True) if one]
+        if given:
+            means.append(np.mean(given, axis=0))
+        outside += status == "outside"
+        missing += sum(not one for one in spans) * (status != "outside")
+    scores = score(KINDS["multihop"], questions, table(rows))
+    for number, metric in enumerate(("mIoU", "mIoP", "mIoG")):
+        one = found(scores, metric)
+        assert one.n == len(means)
+        assert one.value == (pytest.approx(np.mean(means, axis=0)[number]) if means else None)
+        assert f"{missing} answers without an interval, left out" in one.note or not missing
+    at = found(scores, "IoU@0.3")
+    assert at.n == len(above)
+    assert at.value == (pytest.approx(np.mean(above)) if above else None)
+    assert (f"{outside} questions outside the recording, missed" in at.note) == (outside > 0)
+
+
+def test_what_a_question_cost_is_told_where_it_was_counted() -> None:
+    asked = questions(3)
+    counted: dict[str, Any] = {"prompt_tokens": 900, "completion_tokens": 50,
+                               "answer_prompt_tokens": 800, "answer_completion_tokens": 20,
+                               "seconds": 2.0}  # fmt: skip
+    rows = [row(0, 0, **counted), row(1, 0, **{**counted, "answer_prompt_tokens": 600}),
+            row(2, 0, status="failed", **counted)]  # fmt: skip
+    scores = score(OWN, asked, table(rows))
+    told = {"answer tokens": 700, "answer tokens written": 20, "controller tokens": 200,
+            "controller tokens written": 30, "seconds a question": 2.0}  # fmt: skip
+    for metric, value in told.items():
+        one = found(scores, metric)
+        assert (one.value, one.n) == (value, 2)
+        assert "1 questions with a failed run, left out" in one.note
+    none = score(OWN, asked, table([row(place, 0, seconds=1.0, answer_prompt_tokens=None,
+                 answer_completion_tokens=None) for place in range(3)]))  # fmt: skip
+    assert not [one for one in none if "tokens" in one.metric]
+    assert found(none, "seconds a question").note == ""
+
+
+def test_judged_and_similar_answers_are_compared_with_the_full_system_s() -> None:
+    asked = [Question(f"q{n}", "?", {}, "x", None, evidence=((0, 9),)) for n in range(3)]
+    bare = [row(place, 0) for place in range(3)]
+
+    def side(marks: list[float | None], alike: list[float]) -> Graded:
+        said = {(f"q{n}", 0): Judgement(mark, mark, "") for n, mark in enumerate(marks)}
+        similar = {(f"q{n}", 0): one for n, one in enumerate(alike)}
+        return Graded(table(bare).predictions, said, similar, "embedded by m")
+
+    own, full = side([5.0, None, 3.0], [0.5, 0.4, 0.3]), side([6.0, 8.0, 7.0], [0.5, 0.6, 0.7])
+    scores = score(KINDS["multihop"], asked, own, full)
+    assert found(scores, "judge").value == 4.0
+    judged = found(scores, "judge minus full")
+    assert (judged.value, judged.n) == (-2.5, 2)
+    assert judged.note == "1 questions that one side has no value for, left out"
+    alike = found(scores, "sentence similarity minus full", "with a reference")
+    assert alike.value == pytest.approx(-0.2)
+    assert found(scores, "sentence similarity").note == "embedded by m"

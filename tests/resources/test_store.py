@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geb_assets.tables import TABLES
+from geb_assets.tables import TABLES, Table
 from resources.store import (
     DeltaStore,
     Stamp,
@@ -257,3 +257,38 @@ def test_vectors_survive_the_table(tmp_path: Path) -> None:
     assert back["vector"].to_list() == frame["vector"].to_list()
     assert data_version(table, back) == made.data_version
     np.testing.assert_array_equal(decode_vectors(back["vector"]), decode_vectors(frame["vector"]))
+
+
+def test_a_column_that_is_new_is_null_in_older_rows(tmp_path: Path) -> None:
+    store, table = DeltaStore(tmp_path), TABLES["scores"]
+
+    def write(table: Table, variant: str) -> pl.DataFrame:
+        values = {"benchmark": "b", "variant": variant, "metric": "m", "slice": "all", "n": 1,
+                  "value": 0.5, "low": 0.4, "high": 0.6, "anchor": 0.7, "note": ""}  # fmt: skip
+        rows = pl.DataFrame([{n: values[n] for n in table.schema}], schema=table.schema)
+        made = Stamp("scores", f"b/{variant}", "f" * 32, data_version(table, rows), "r", True, {})
+        store.replace(table, {"benchmark": "b", "variant": variant}, rows, made)
+        return rows
+
+    older = replace(table, columns=tuple(c for c in table.columns if c.name != "anchor"))
+    write(older, "full")
+    assert store.read("scores")["anchor"].to_list() == [None]
+    write(table, "less")
+    assert dict(store.read("scores").select("variant", "anchor").iter_rows()) == {
+        "full": None, "less": 0.7
+    }  # fmt: skip
+
+
+def test_measured_times_are_no_part_of_the_data_version() -> None:
+    table = TABLES["scores"]
+
+    def version(seconds: float, accuracy: float) -> str:
+        rows = pl.DataFrame(
+            {"metric": ["accuracy", "seconds a question"], "value": [accuracy, seconds]}
+        ).with_columns(
+            **{name: pl.lit("") for name in ("benchmark", "variant", "slice", "note")},
+            **{name: pl.lit(0.0) for name in ("low", "high", "anchor", "n")},
+        )
+        return data_version(table, rows)
+
+    assert version(1.0, 0.5) == version(2.0, 0.5) != version(1.0, 0.6)

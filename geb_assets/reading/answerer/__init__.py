@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from geb_assets.reading.answerer.intervals import Intervals
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.question import Question
 
@@ -24,6 +25,8 @@ class Answer:
     why: str = ""
     supports: tuple[str, ...] = ()
     """Ids of the units and entities that it rests on, the weightiest first."""
+    intervals: Intervals = ()
+    """The times that it names as its evidence, where the question wants them."""
     error: str = ""
     failed: bool = False
     """Whether the model gave no reply, rather than one of no use."""

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from geb_assets.reading.answerer import Answer
+from geb_assets.reading.answerer.intervals import (
+    Intervals,
+    read_intervals,
+    read_literal,
+    read_sections,
+)
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.question import Question
 from geb_assets.reading.rendering import FENCE_RULE, answer_view, fenced, text_of
@@ -54,11 +60,18 @@ _OPEN_FORM = (
     'One JSON object and nothing around it: {"answer": "<text>"}, with one or two plain sentences '
     "of fact. State counts, orders and times outright."
 )
+_EVIDENCE_FORM = """
+Give two more keys in the same object:
+"evidence": all the times that show the answer, as a list of [first, last], such as [[9, 15],
+  [120, 135]]. They are whole seconds counted from {start}, which is 0, up to {length}, with
+  first <= last, both inside. Name the shortest stretches that suffice; [] where no time shows it.
+"rationale": one sentence on how these times lead to the answer.
+"""
 
 
 def prompt() -> tuple[str, ...]:
     """All fixed words of the page, for a digest of them."""
-    return _RULES, _CHOICE_FORM, _OPEN_FORM, FENCE_RULE
+    return _RULES, _CHOICE_FORM, _OPEN_FORM, _EVIDENCE_FORM, FENCE_RULE
 
 
 class ChatAnswerer:
@@ -92,14 +105,17 @@ class ChatAnswerer:
                 continue
             spent[0] += reply.prompt_tokens
             spent[1] += reply.completion_tokens
-            answer = _read(reply.text, question)
-            if answer is not None:
-                text, letter = answer
+            said = _Said.of(reply.text, question)
+            chosen = _read(said.answer, question)
+            if chosen is not None:
+                text, letter = chosen
+                told = [fault and f"answered from the text alone: {fault}", said.fault]
                 return Answer(
                     text,
                     letter,
-                    why="read by the model",
-                    error=fault and f"answered from the text alone: {fault}",
+                    why=said.rationale or "read by the model",
+                    intervals=said.intervals,
+                    error="; ".join(filter(None, told)),
                     prompt_tokens=spent[0],
                     completion_tokens=spent[1],
                 )
@@ -118,6 +134,9 @@ class ChatAnswerer:
 def page(question: Question, evidence: Evidence, *, frames: bool) -> list[Message]:
     """The messages for a question: rules, the fenced context, the question last."""
     form = _CHOICE_FORM if question.choices else _OPEN_FORM
+    if question.evidence_in is not None:
+        start, end = question.evidence_in
+        form += _EVIDENCE_FORM.format(start=question.clock.show(start), length=int(end - start))
     shown = evidence if frames else replace(evidence, frames=())
     view = answer_view(shown, question.clock)
     # The marks are made of the text alone; frames keep their places between them.
@@ -137,7 +156,8 @@ def page(question: Question, evidence: Evidence, *, frames: bool) -> list[Messag
     if question.choices:
         pairs = zip(question.letters, question.choices, strict=True)
         texts += [f"({letter}) {choice}" for letter, choice in pairs]
-        texts.append("Give the letter of the right choice and nothing else, as JSON.")
+        if question.evidence_in is None:
+            texts.append("Give the letter of the right choice and nothing else, as JSON.")
     parts.append("\n".join(texts))
     return [
         Message("system", (_RULES.format(fence_rule=FENCE_RULE, form=form),)),
@@ -149,12 +169,53 @@ def _schema(question: Question) -> dict[str, Any]:
     answer: dict[str, Any] = {"type": "string"}
     if question.choices:
         answer["enum"] = list(question.letters)
+    properties = {"answer": answer}
+    if question.evidence_in is not None:
+        pair = {"type": "array", "items": {"type": "integer"}}
+        properties["evidence"] = {"type": "array", "items": pair}
+        properties["rationale"] = {"type": "string"}
     return {
         "type": "object",
-        "properties": {"answer": answer},
-        "required": ["answer"],
+        "properties": properties,
+        "required": list(properties),
         "additionalProperties": False,
     }
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A reply taken apart: its JSON object, else its sections, else all of it the answer."""
+
+    answer: str
+    intervals: Intervals = ()
+    rationale: str = ""
+    fault: str = ""
+    """Why no interval is taken from it, where some were wanted."""
+
+    @classmethod
+    def of(cls, reply: str, question: Question) -> _Said:
+        found = json_object(reply, "answer")
+        if question.evidence_in is None:
+            return cls(str(found["answer"]).strip() if found else reply.strip())
+        if found is None:
+            told = read_sections(reply)
+            found = {
+                "answer": told.answer or reply,
+                "evidence": told.evidence,
+                "rationale": told.rationale,
+            }
+        named = found.get("evidence")
+        value = read_literal(named) if isinstance(named, str) else named
+        intervals = read_intervals(value, question.evidence_in)
+        return cls(
+            str(found["answer"]).strip(),
+            intervals or (),
+            " ".join(str(found.get("rationale") or "").split()),
+            "" if intervals is not None else NO_EVIDENCE,
+        )
+
+
+NO_EVIDENCE = "its evidence is no list of [first, last] in whole seconds of the recording"
 
 
 _LETTER = re.compile(
@@ -164,10 +225,8 @@ _LETTER = re.compile(
 )
 
 
-def _read(reply: str, question: Question) -> tuple[str, str | None] | None:
+def _read(said: str, question: Question) -> tuple[str, str | None] | None:
     """The answer's text and letter; None where a choice was wanted and none is named."""
-    found = json_object(reply, "answer")
-    said = str(found["answer"]).strip() if found else reply.strip()
     if not question.choices:
         return (said, None) if said else None
     texts = {choice.casefold(): letter for letter, choice in zip(

@@ -9,6 +9,7 @@ from dataclasses import replace
 from geb_assets.reading.answerer import Answer
 from geb_assets.reading.answerer.following import follow, is_lost
 from geb_assets.reading.answerer.identity import Count, Sameness, count_things, sameness
+from geb_assets.reading.answerer.intervals import rested_on
 from geb_assets.reading.answerer.passages import (
     Passage,
     passages,
@@ -51,6 +52,13 @@ class EmbeddedAnswerer:
 
     def answer(self, question: Question, evidence: Evidence) -> Answer:
         """See :meth:`geb_assets.reading.answerer.Answerer.answer`."""
+        answer = self._answer(question, evidence)
+        if question.evidence_in is None:
+            return answer
+        rests = rested_on(answer.supports, evidence, question.evidence_in)
+        return replace(answer, intervals=rests)
+
+    def _answer(self, question: Question, evidence: Evidence) -> Answer:
         found = passages(evidence)
         weight = rarity(found)
         same = sameness(question, evidence, weight)

@@ -1,4 +1,4 @@
-"""MultiHop-EgoQA: the annotation file, replies in three sections, merged evidence."""
+"""MultiHop-EgoQA: the annotation file."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evaluation.benchmarks import multihop
 from evaluation.metrics.evidence import complete_coverage
@@ -76,77 +74,3 @@ def test_the_last_second_lies_inside(tmp_path: Path) -> None:
 def test_faults(tmp_path: Path, fields: dict[str, Any], says: str) -> None:
     with pytest.raises(GebError, match=rf"MultiHop-EgoQA\.json question \w+: {says}"):
         multihop.load(written(tmp_path, [item(1, **fields)]))
-
-
-REPLY = """### Answer:
-You opened the tap twice.
-
-### Evidence:
-[[120, 135], [9, 15]]
-
-### Rationale:
-Water runs both times."""
-
-
-def test_a_reply_in_three_sections() -> None:
-    expected = multihop.Reply(
-        "You opened the tap twice.", ((9, 15), (120, 135)), "Water runs both times."
-    )
-    assert multihop.parse_reply(REPLY) == expected
-    assert multihop.parse_reply(REPLY.replace("### ", "")) == expected
-    assert multihop.parse_reply(REPLY.replace("### ", "**").replace(":\n", ":**\n")) == expected
-    one_line = "Answer: You opened the tap twice. ### Evidence: [9, 15] ### Rationale: Water."
-    assert multihop.parse_reply(one_line) == multihop.Reply(
-        "You opened the tap twice.", ((9, 15),), "Water."
-    )
-
-
-@pytest.mark.parametrize(
-    "evidence",
-    [
-        "",
-        "none",
-        "[[9.5, 15]]",
-        "[[15, 9]]",
-        "[[1, 2, 3]]",
-        "[[True, 2]]",
-        "[1, 2, 3]",
-        "9-15",
-        "__import__('os').getpid()",
-        "[" * 5000,
-        "[[1, 2], 'x']",
-        "{}",
-    ],
-)
-def test_what_cannot_be_read_stays_empty(evidence: str) -> None:
-    assert multihop.parse_evidence(evidence) == ()
-    assert multihop.parse_reply(f"### Answer:\nTwice.\n### Evidence:\n{evidence}").evidence == ()
-
-
-def test_no_random_interval_is_ever_put_in() -> None:
-    assert {multihop.parse_reply("I do not know.") for _ in range(50)} == {
-        multihop.Reply("", (), "")
-    }
-
-
-def plain_merge(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The released rule: in order of start, joined on overlap or a gap below 8 s."""
-    merged: list[list[int]] = []
-    for start, end in sorted(pairs, key=lambda pair: pair[0]):
-        if merged and (start <= merged[-1][1] or start - merged[-1][1] < 8):
-            merged[-1][1] = max(merged[-1][1], end)
-        else:
-            merged.append([start, end])
-    return [(start, end) for start, end in merged]
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 150), st.integers(0, 30)).map(lambda p: (p[0], p[0] + p[1])),
-        min_size=1,
-        max_size=8,
-    )
-)
-def test_evidence_is_merged_as_released(pairs: list[tuple[int, int]]) -> None:
-    said = str([list(pair) for pair in pairs])
-    assert list(multihop.parse_evidence(said)) == plain_merge(pairs)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.metrics.intervals import Mode, grounding, interval_scores
+from evaluation.metrics.intervals import Mode, grounding, interval_scores, joined
 from geb_assets.errors import GebError
 
 Pair = tuple[int, int]
@@ -106,6 +106,22 @@ def test_the_threshold_is_strict() -> None:
     assert grounding([[[0, 2]]], [[[0, 9]]]).iou_at == 0.0
     with pytest.raises(GebError, match="one for each question"):
         grounding([], [[[0, 9]]])
+
+
+def plain_join(pairs: list[Pair]) -> list[Pair]:
+    """The released rule: in order of start, joined on overlap or a gap below 8 s."""
+    merged: list[list[int]] = []
+    for start, end in sorted(pairs, key=lambda pair: pair[0]):
+        if merged and (start <= merged[-1][1] or start - merged[-1][1] < 8):
+            merged[-1][1] = max(merged[-1][1], end)
+        else:
+            merged.append([start, end])
+    return [(start, end) for start, end in merged]
+
+
+@given(pairs)
+def test_intervals_are_joined_as_released(predicted: list[Pair]) -> None:
+    assert joined(predicted, 8) == plain_join(predicted)
 
 
 def qvhighlights() -> Path:
