@@ -140,8 +140,7 @@ class DeltaStore:
     def scan(self, table: str, **partition: str) -> pl.LazyFrame:
         """The rows of a table, cut to a recording or a segment where one is named.
 
-        An unwritten table has no rows; a column that may be null, and that the table was created
-        without, is null.
+        An unwritten table has no rows; a column that the table was created without is null.
         """
         if not self.has(table):
             return TABLES[table].empty().lazy()
@@ -149,7 +148,7 @@ class DeltaStore:
         for column, value in partition.items():
             frame = frame.filter(pl.col(column) == value)
         there = frame.collect_schema().names()
-        later = (c for c in TABLES[table].columns if c.nullable and c.name not in there)
+        later = (c for c in TABLES[table].columns if c.name not in there)
         frame = frame.with_columns(pl.lit(None, c.dtype).alias(c.name) for c in later)
         return frame.select(list(TABLES[table].schema))
 
