@@ -30,8 +30,15 @@ _JOBS: Mapping[Partition, str] = {
 }
 
 
-def _selection(partition: str) -> dg.AssetSelection:
-    return dg.AssetSelection.assets(*(s.asset for s in STAGES if s.partition == partition))
+_ON_DEMAND = "write_on_demand"
+
+
+def _job(stage: Stage) -> str:
+    return _ON_DEMAND if stage.on_demand else _JOBS[stage.partition]
+
+
+def _selection(job: str) -> dg.AssetSelection:
+    return dg.AssetSelection.assets(*(stage.asset for stage in STAGES if _job(stage) == job))
 
 
 def jobs() -> list[AnyJob]:
@@ -39,17 +46,22 @@ def jobs() -> list[AnyJob]:
     return [
         dg.define_asset_job(
             _JOBS["segment"],
-            _selection("segment"),
+            _selection(_JOBS["segment"]),
             description="All stages of an hour of video.",
         ),
         dg.define_asset_job(
             _JOBS["recording"],
-            _selection("recording"),
+            _selection(_JOBS["recording"]),
             description="All stages of a whole recording.",
         ),
         dg.define_asset_job(
+            _ON_DEMAND,
+            _selection(_ON_DEMAND),
+            description="What the baselines of a recording's benchmarks read besides.",
+        ),
+        dg.define_asset_job(
             _JOBS["benchmark"],
-            _selection("benchmark"),
+            _selection(_JOBS["benchmark"]),
             description="Predictions and scores of a benchmark and variant (paper, section 4).",
         ),
         maintain_tables,
@@ -146,7 +158,7 @@ def _stale(*sets: Partition) -> Iterator[dg.RunRequest | dg.SkipReason]:
     for step in ready:
         stage = planner.stages[step.asset]
         yield dg.RunRequest(
-            job_name=_JOBS[stage.partition],
+            job_name=_job(stage),
             partition_key=step.partition,
             asset_selection=[dg.AssetKey(stage.asset)],
             run_key=_run_key(planner, stage, step.partition),

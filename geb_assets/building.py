@@ -96,8 +96,8 @@ def build(
     """Materializes the first stale asset's partitions, plans again, and ends when nothing is stale.
 
     ``to`` stops at an asset and what it needs; ``benchmarks`` (keys ``benchmark/variant``) builds
-    the predictions and scores of these alone. A partition that fails is told of at the end, and
-    what does not depend on it goes on.
+    the predictions and scores of these alone, and what is made for their sake. A partition that
+    fails is told of at the end, and what does not depend on it goes on.
     """
     wanted = _wanted(to)
     ran: list[Ran] = []
@@ -116,7 +116,8 @@ def build(
                 shells = _Shells(home, *known)
             plan = planner.plan(recordings)
             if benchmarks is not None:
-                plan = [step for step in plan if step.partition in benchmarks]
+                for_them = _for_them(planner, benchmarks)
+                plan = [step for step in plan if (step.asset, step.partition) in for_them]
             steps = _next(planner, plan, wanted, faults, tried)
             if not steps:
                 return Built(tuple(ran), tuple(dict.fromkeys(faults.values())))
@@ -131,6 +132,14 @@ def build(
                     faults.pop((step.asset, step.partition), None)
                     ran.append(one)
                     tell(one)
+
+
+def _for_them(planner: Planner, benchmarks: Sequence[str]) -> set[tuple[str, str]]:
+    """The (asset, partition) pairs of these benchmarks, and those made on demand that they read."""
+    own = [s for s in planner.stages.values() if s.partition == "benchmark"]
+    pairs = {(stage.asset, key) for stage in own for key in benchmarks}
+    before = {pair for stage in own for key in benchmarks for pair in planner.before(stage, key)}
+    return pairs | {pair for pair in before if planner.stages[pair[0]].on_demand}
 
 
 def _wanted(to: str | None) -> set[str]:

@@ -92,8 +92,26 @@ class Planner:
             known = [name for name in names if name in self.registry.recordings]
             return self.benchmarks.partitions(known)
         if stage.partition == "recording":
-            return list(names)
+            return [name for name in names if not stage.on_demand or self.demanded(stage, name)]
         return [segment for name in names for segment in self.registry.segments(name)]
+
+    def demanded(self, stage: Stage, recording: str) -> bool:
+        """Whether a partition of another stage reads what this one writes of a recording."""
+        return any(
+            TABLES[table].asset == stage.asset and recording in self.recordings(reader, partition)
+            for reader in self.stages.values()
+            if reader.varying
+            for partition in self.partitions(reader)
+            for table in self._varying(reader, partition)
+        )
+
+    def _varying(self, stage: Stage, partition: str) -> list[str]:
+        """The tables that this one of a stage's partitions reads besides."""
+        return [
+            table
+            for table, reads in stage.varying.items()
+            if reads(partition) and self.stages[TABLES[table].asset].served_by(self.profile)
+        ]
 
     def recordings(self, stage: Stage, partition: str) -> list[str]:
         """The recordings that a partition reads."""
@@ -126,7 +144,7 @@ class Planner:
         """The (table, partition) pairs that a partition reads."""
         return [
             (table, key)
-            for table in stage.reads_under(self.profile)
+            for table in (*stage.reads_under(self.profile), *self._varying(stage, partition))
             for key in self._read(stage, partition, table)
         ]
 

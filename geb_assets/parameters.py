@@ -252,6 +252,15 @@ class Chains(Section):
     """Most activities told of one day (3.2)."""
 
 
+class Triples(Section):
+    """Statements that captions are taken apart into, for baselines (2.6)."""
+
+    asset = "triples"
+
+    most: Count = 12
+    """Most triples of one caption."""
+
+
 class Graph(Section):
     """Edge weights (spec 0, 1.2)."""
 
@@ -286,6 +295,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "episodes": Episodes,
     "names": Names,
     "chains": Chains,
+    "triples": Triples,
     "graph": Graph,
     "reading": Reading,
     "scores": Scores,

@@ -80,6 +80,11 @@ def _run(home: Home, stages: Sequence[Stage], stage: Stage, partition: str, run_
     recordings = planner.recordings(stage, partition)
     for name in recordings:
         planner.registry.recording(name)
+    if stage.on_demand and not planner.demanded(stage, recordings[0]):
+        raise GebError(
+            f"no benchmark of {recordings[0]} has a variant that reads {stage.asset}; "
+            "add one with: geb evaluate BENCHMARK --variant NAME"
+        )
     if partition not in planner.partitions(stage, recordings):
         raise GebError(
             f"{stage.asset} has no partition '{partition}'; recording {', '.join(recordings)} has "

@@ -230,6 +230,12 @@ class Stage:
     """Roles of the profile that serve it."""
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Roles that serve it where the profile has them, to the tables read for their sake alone."""
+    varying: Mapping[str, Callable[[str], bool]] = field(default_factory=dict)
+    """Tables that some of its partitions read, where the profile has the role that fills them, and
+    which partitions those are."""
+    on_demand: bool = False
+    """Whether it is computed for those recordings alone of which another stage's partition reads
+    what it writes."""
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Role to a digest of the words that this stage asks it with; what words an adapter brings is
     in its identity."""
@@ -255,7 +261,7 @@ class Stage:
     @property
     def upstream(self) -> list[str]:
         """The assets whose tables it reads under any profile, in order."""
-        tables = itertools.chain(self.reads, *self.optional.values())
+        tables = itertools.chain(self.reads, *self.optional.values(), self.varying)
         return list(dict.fromkeys(TABLES[table].asset for table in tables))
 
     def served_by(self, profile: Profile) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from geb_assets.writing.lines.asset import STAGE as LINES
 from geb_assets.writing.names.asset import STAGE as NAMES
 from geb_assets.writing.observations.asset import STAGE as OBSERVATIONS
 from geb_assets.writing.tracks.asset import STAGE as TRACKS
+from geb_assets.writing.triples.asset import STAGE as TRIPLES
 
 STAGES: tuple[Stage, ...] = (
     CLIPS,
@@ -31,6 +32,7 @@ STAGES: tuple[Stage, ...] = (
     EPISODES,
     CHAINS,
     GRAPH,
+    TRIPLES,
     PREDICTIONS,
     SCORES,
 )

@@ -325,6 +325,19 @@ TABLES: dict[str, Table] = {
             ("start_s", "end_s", "kind", "label", "text"),
         ),
         Table(
+            "triples", "triples", "recording", "one statement of a caption",
+            (
+                RECORDING,
+                Column("triple", TEXT, "The triple's id."),
+                Column("episode", TEXT, "The 30-second caption that states it."),
+                Column("subject", TEXT, "Who or what, as the caption names it."),
+                Column("predicate", TEXT, "The verb, with its preposition."),
+                Column("object", TEXT, "Whom, what or where."),
+                START, END, VISIBLE,
+            ),
+            ("start_s", "triple"),
+        ),
+        Table(
             "lines", "lines", "recording", "one line of narration or dialogue",
             (
                 RECORDING,

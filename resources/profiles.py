@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from geb_assets.errors import GebError
-from geb_assets.parameters import Descriptions, Detections, Embeddings, Overrides, Section, Tracks
+from geb_assets.parameters import (
+    Descriptions,
+    Detections,
+    Embeddings,
+    Overrides,
+    Section,
+    Tracks,
+    Triples,
+)
 from resources.appearance.clip_dinov2 import ClipDinoOptions
 from resources.chat.openai_compatible import ChatSettings, asked_as
 from resources.detector.yolo import YoloOptions
@@ -33,6 +41,7 @@ if TYPE_CHECKING:
     from resources.describer import Describer
     from resources.detector import Detector
     from resources.embedder import ClipEmbedder, IdentityEmbedder, TextEmbedder
+    from resources.extractor import Extractor
     from resources.identity import ModelIdentity
     from resources.namer import Namer, Wardrobe
     from resources.tracker import Tracker
@@ -161,6 +170,9 @@ class Roles:
 
     def chronicler(self) -> Chronicler:
         return cast("Chronicler", self._make("chronicler"))
+
+    def extractor(self) -> Extractor:
+        return cast("Extractor", self._make("extractor"))
 
     def clip_embedder(self) -> ClipEmbedder | None:
         """None where the profile has no visual channel."""
@@ -314,6 +326,12 @@ def _chronicler(chat: KeptChat, section: Section) -> Any:
     return ChatChronicler(chat)
 
 
+def _extractor(chat: KeptChat, section: Section) -> Any:
+    from resources.extractor.by_chat import ChatExtractor
+
+    return ChatExtractor(chat, most=cast(Triples, section).most)
+
+
 EMBEDDED = Profile(
     name="embedded",
     roles={
@@ -364,6 +382,7 @@ PAPER = Profile(
         "captioner": Asking("chat", _captioner),
         "summarizer": Asking("text_chat", _summarizer),
         "chronicler": Asking("text_chat", _chronicler),
+        "extractor": Asking("text_chat", _extractor),
         "identity_embedder": Adapter(_qwen3_vl_identity, Qwen3VLOptions()),
         "text_embedder": Adapter(_qwen3_text, Qwen3TextOptions()),
         "clip_embedder": Adapter(_qwen3_vl_clips, Qwen3VLOptions()),

@@ -30,7 +30,7 @@ from geb_assets.reading.record import Record
 from geb_assets.reading.rows import COLUMNS, VECTORS
 from geb_assets.reading.settings import Reading
 from geb_assets.reading.units import SearchedMemory
-from geb_assets.reading.variants import variant_of
+from geb_assets.reading.variants import VARIANTS, variant_of
 from geb_assets.stage import Finding, Result, Stage, Trial
 from geb_assets.tables import TABLES
 from resources.store import DeltaStore
@@ -356,6 +356,11 @@ def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
     }
 
 
+def _reads_triples(partition: str) -> bool:
+    variant = VARIANTS.get(partition.rpartition("/")[2])
+    return variant is not None and variant.reads_triples
+
+
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Reading parameters as plain JSON values."""
     return {
@@ -379,6 +384,7 @@ STAGE = Stage(
     kinds=("polars", "deltalake"),
     reads=tuple(dict.fromkeys([*COLUMNS, *VECTORS, "names", "chains"])),
     optional={READER: ("frames",)},
+    varying={"triples": _reads_triples},
     prompts=PROMPTS,
     sources=sources,
     checks={

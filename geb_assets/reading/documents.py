@@ -1,8 +1,8 @@
 """The texts of a memory, each with the stretch of question times in which it holds.
 
-An episode has its caption from the moment it is visible. An observation has its detector's label
-from the end of the encounter, and its description instead from the moment that is visible; a
-failed description is none (design "What must hold" 2 and 4; spec 9.10, 9.11, 9.28).
+An episode has its caption from the moment it is visible, a triple its words. An observation has
+its detector's label from the end of the encounter, and its description instead from the moment that
+is visible; a failed description is none (design "What must hold" 2 and 4; spec 9.10, 9.11, 9.28).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from geb_assets.reading.rows import Frames
+from geb_assets.reading.triples import texts
 
 ALWAYS = float("inf")
 COLUMNS = ("place", "from_s", "until_s", "name", "text", "searched")
@@ -25,6 +26,13 @@ def documents(nodes: pl.DataFrame, frames: Frames) -> pl.DataFrame:
     captions = (
         nodes.filter(pl.col("type") == "episode")
         .join(frames["episodes"].select("episode", "text"), left_on="id", right_on="episode")
+        .with_columns(
+            from_s="visible_from", until_s=pl.lit(ALWAYS), name=pl.lit(""), searched="text"
+        )
+    )
+    stated = (
+        nodes.filter(pl.col("type") == "triple")
+        .join(texts(frames), left_on="id", right_on="triple")
         .with_columns(
             from_s="visible_from", until_s=pl.lit(ALWAYS), name=pl.lit(""), searched="text"
         )
@@ -56,9 +64,8 @@ def documents(nodes: pl.DataFrame, frames: Frames) -> pl.DataFrame:
         )
         .filter(pl.col("until_s") > pl.col("from_s"))
     )
-    return pl.concat([part.select(COLUMNS) for part in (captions, told, labelled)]).sort(
-        "from_s", "place"
-    )
+    parts = (captions, stated, told, labelled)
+    return pl.concat([part.select(COLUMNS) for part in parts]).sort("from_s", "place")
 
 
 def described(frames: Frames) -> pl.DataFrame:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 
-def entity_nodes(met: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """A node for each entity that is met twice, visible from the second time.
+def entity_nodes(met: pl.DataFrame, nodes: pl.DataFrame, *, times: int = 2) -> pl.DataFrame:
+    """A node for each entity that is met so many times, visible from the last of them.
 
     met: a row a meeting, columns entity (the node's id), start_s, end_s, visible_from.
     nodes: the graph's other nodes, as table ``graph_nodes``.
@@ -17,10 +17,10 @@ def entity_nodes(met: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("start_s").min(),
             pl.col("end_s").max(),
-            pl.col("visible_from").bottom_k(2).max(),
+            pl.col("visible_from").bottom_k(times).max(),
             seen=pl.len(),
         )
-        .filter(pl.col("seen") >= 2)
+        .filter(pl.col("seen") >= times)
         .sort("start_s", "entity")
     )
     first = int(nodes.select(pl.col("node").max() + 1).item() or 0)

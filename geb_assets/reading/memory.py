@@ -35,6 +35,9 @@ Places = NDArray[np.int64]
 Vector = NDArray[np.float32]
 
 _OBSERVATION, _CLIP = CATEGORIES.index("observation"), CATEGORIES.index("clip")
+_MANY = [_OBSERVATION, CATEGORIES.index("triple")]
+"""What is too much to score one and all."""
+_SCALES = [place for place, name in enumerate(CATEGORIES) if name[0].isdigit()]
 _NEAR_S = 60.0
 """How far from a point in time the nearest unit may lie, s (spec 9.31)."""
 
@@ -72,6 +75,9 @@ class Memory:
     """Rows of table `names`."""
     facts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CHAINS))
     """Rows of table `chains`, with the columns of :data:`units.CHAINS`."""
+    triples: pl.DataFrame | None = None
+    """What the captions state, with the columns of :data:`rows.TRIPLES`, in a variant that reads
+    it; None where no model told it."""
 
     @classmethod
     def open(
@@ -104,6 +110,7 @@ class Memory:
             stored_frames=source.frames_of(),
             namings=chosen.namings(source.rows("names")),
             facts=source.rows("chains").select(list(CHAINS)),
+            triples=source.triples(chosen),
         )
 
     @classmethod
@@ -135,6 +142,7 @@ class Memory:
             for kind in ("text", "visual")
         }
         written = plain_rows(frames)
+        triples = written.get("triples") if chosen.reads_triples else None
         index = Index.build(
             chosen.apply(written),
             chosen.vectors(vectors["text"], written, encoder.embed),
@@ -157,6 +165,7 @@ class Memory:
             None if stored is None else frames_of,
             chosen.namings(frames.get("names", TABLES["names"].empty())),
             frames.get("chains", TABLES["chains"].empty()).select(list(CHAINS)),
+            triples,
         )
 
     @property
@@ -455,13 +464,13 @@ class Memory:
         visible: int,
         depth: int,
     ) -> Places:
-        """Observations that a channel or the graph brings near the top, by place."""
+        """Observations and triples that a channel or the graph brings near the top, by place."""
         nodes = self.index.nodes
-        reached = np.flatnonzero(nodes.category[:visible] == _OBSERVATION)
+        reached = np.flatnonzero(np.isin(nodes.category[:visible], _MANY))
         near = np.round(pagerank[reached], DIGITS)
         routed = reached[highest(near, nodes.order[reached], depth)]
         matched = np.concatenate([np.zeros(0, np.int64), *(one.places for one in found)])
-        return np.union1d(routed, matched[nodes.category[matched] == _OBSERVATION])
+        return np.union1d(routed, matched[np.isin(nodes.category[matched], _MANY)])
 
     def _cosines(self, vector: Vector, places: Places, when: float) -> NDArray[np.float64]:
         """Text cosine of these nodes; 0 where no vector is visible."""
@@ -498,9 +507,7 @@ class Memory:
     def _unit(self, place: int, score: float, when: float) -> Unit:
         nodes = self.index.nodes
         category = int(nodes.category[place])
-        kind = cast(
-            UnitKind, CATEGORIES[category] if category in (_OBSERVATION, _CLIP) else "episode"
-        )
+        kind = cast(UnitKind, "episode" if category in _SCALES else CATEGORIES[category])
         shown = int(nodes.caption[place]) if kind == "clip" else place
         hidden = shown < 0 or nodes.from_s[shown] > when
         text = None if hidden else nodes.text_at(shown, when)

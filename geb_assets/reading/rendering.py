@@ -86,7 +86,7 @@ def text_of(page: Sequence[str | Frame]) -> str:
 def _moments(
     evidence: Evidence, clock: Clock, prefix: str = ""
 ) -> Iterator[tuple[float, float, list[str]]]:
-    """Episodes, clips and chain facts in time order: start, end, lines."""
+    """Episodes, clips, triples and chain facts in time order: start, end, lines."""
     captioned = [unit for unit in evidence.units if unit.scale == "30sec"]
     rows: list[tuple[float, float, int, list[str]]] = []
     for unit in evidence.units:
@@ -94,6 +94,8 @@ def _moments(
         if unit.kind == "episode":
             lines = [f"{prefix}{span} ({unit.scale})", quoted(unit.text)]
             rows.append((unit.start_s, unit.end_s, 0, lines))
+        elif unit.kind == "triple":
+            rows.append((unit.start_s, unit.end_s, 2, [f"[Triple] {span}", quoted(unit.text)]))
         elif unit.kind == "clip":
             lines = [f"{span} (its frames are at hand)"]
             alone = all(e.start_s >= unit.end_s or e.end_s <= unit.start_s for e in captioned)

@@ -22,13 +22,20 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """Table to the columns read of it."""
 
+TRIPLES = (
+    "triple", "episode", "subject", "predicate", "object", "start_s", "end_s", "visible_from",
+)  # fmt: skip
+"""Columns read of table `triples`, by the variants that read it, where a model filled it."""
+
 VECTORS: Mapping[str, str] = {"embeddings": "subject", "episode_embeddings": "episode"}
 """Tables of vectors, and the column that says whose each is."""
 
 
 def plain_rows(frames: Frames) -> dict[str, pl.DataFrame]:
-    """The tables of :data:`COLUMNS` with those columns alone; a table not given has no rows."""
-    return {
+    """The tables of :data:`COLUMNS` with those columns alone; a table not given has no rows, but
+    for ``triples``, which is there where it is given."""
+    own = {"triples": frames["triples"].select(TRIPLES)} if "triples" in frames else {}
+    return own | {
         table: frames[table].select(columns)
         if table in frames
         else TABLES[table].empty().select(columns)

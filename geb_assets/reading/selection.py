@@ -13,7 +13,7 @@ from geb_assets.reading.settings import Budget
 Real = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-CATEGORIES = ("observation", "clip", "30sec", "3min", "10min", "1h")
+CATEGORIES = ("observation", "clip", "30sec", "3min", "10min", "1h", "triple")
 """What quotas are given for; a node's category is a place in this tuple, or -1: never returned."""
 
 _OBSERVATION = CATEGORIES.index("observation")
@@ -33,6 +33,7 @@ def quotas(budget: Budget) -> Mapping[int, int]:
         "3min": budget.episodes_3min,
         "10min": budget.episodes_10min,
         "1h": budget.episodes_1h,
+        "triple": budget.triples,
     }
     return {
         place: min(budget.units, budget.units if (quota := given[name]) is None else quota)

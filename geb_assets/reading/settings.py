@@ -32,6 +32,8 @@ class Budget(_Value):
     episodes_1h: Quota = 0
     """1-hour captions route, and are not returned."""
     clips: Quota = None
+    triples: Quota = 5
+    """Of the baselines that have them (spec 1.5)."""
     back_fill: bool = False
     """Whether units returned before make room for others; else they are dropped after selection,
     so that later rounds bring fewer (9.27)."""

@@ -17,7 +17,7 @@ from geb_assets.home import Home
 from geb_assets.parameters import effective
 from geb_assets.reading.dense import VectorRows
 from geb_assets.reading.index import FORMAT, Index, facts_of
-from geb_assets.reading.rows import COLUMNS, VECTORS, vectors_of
+from geb_assets.reading.rows import COLUMNS, TRIPLES, VECTORS, vectors_of
 from geb_assets.reading.settings import Reading, SearchSettings
 from geb_assets.reading.variants import Variant
 from geb_assets.tables import TABLES
@@ -106,18 +106,39 @@ class Source:
         served = stage.served_by(profile)
         return Roles(profile, self.home.models, section, served, self.home.calls())
 
+    def triples(self, variant: Variant) -> pl.DataFrame | None:
+        """What the captions state; None for a variant that does not read it, and where the profile
+        has no model to tell it. Raises GebError where it is missing or stale."""
+        stage = self.planner.stages["triples"]
+        if not variant.reads_triples or not stage.served_by(self.planner.profile):
+            return None
+        entry = self.planner.entries.get((stage.asset, self.recording))
+        expected = self.planner.expected(stage, self.recording).fingerprint
+        if entry is None or entry.fingerprint != expected:
+            raise GebError(
+                f"variant {variant.name} reads the triples of {self.recording}, which are "
+                f"{'not told yet' if entry is None else 'stale'}; run: "
+                f"geb evaluate BENCHMARK --variant {variant.name}"
+            )
+        return self.rows("triples").select(TRIPLES)
+
     def index(self, variant: Variant, settings: SearchSettings) -> Index:
         """The index of the tables as they are now, written first where there is none."""
         shelf = self.home.cache / "index" / self.recording
-        facts = {
+        triples = self.triples(variant)
+        facts: dict[str, Any] = {
             "versions": self._versions(),
             "variant": variant.view,
             "tokens": settings.tokens,
         }
+        own: dict[str, pl.DataFrame] = {}
+        if triples is not None:
+            own = {"triples": triples}
+            facts["triples"] = self.planner.entries["triples", self.recording].versions["triples"]
         folder = shelf / _digest({"format": FORMAT, **facts})
         if facts_of(folder) is None:
             shutil.rmtree(folder, ignore_errors=True)
-            written = self._frames()
+            written = self._frames() | own
             frames = variant.apply(written)
             Index.write(
                 folder,

@@ -10,7 +10,7 @@ import polars as pl
 
 from geb_assets.clock import Clock
 
-UnitKind = Literal["episode", "observation", "clip"]
+UnitKind = Literal["episode", "observation", "clip", "triple"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Unit:
     score: float
     """What it was ranked by; 0 for a unit that was read out by its time."""
     text: str
-    """Caption, or the observation's summary; a clip has the caption of its 30-second episode."""
+    """Caption, the observation's summary, or the triple's words; a clip has the caption of its
+    30-second episode."""
     entity: str | None = None
     """The entity of an observation."""
     scale: str | None = None

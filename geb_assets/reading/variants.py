@@ -17,7 +17,8 @@ from geb_assets.reading.dense import VectorRows
 from geb_assets.reading.entity_nodes import entity_nodes
 from geb_assets.reading.rows import Frames
 from geb_assets.reading.settings import Budget
-from geb_assets.reading.text_entities import text_entities, without_observations
+from geb_assets.reading.text_entities import text_entities, with_triples, without_observations
+from geb_assets.reading.triples import texts
 from resources.store import encode_vectors
 
 Read = TypeVar("Read", bound=BaseModel)
@@ -39,9 +40,9 @@ class Variant:
     """Edges from observations to episodes and clips."""
     lenient_context: bool = False
     """Whether a description is visible with its encounter, whatever lines it quotes."""
-    captions: Literal["beside", "alone", "naming", "appended"] = "beside"
-    """What captions are: beside the biographies, all there is, joined by what they name, or all
-    there is with the descriptions appended to them."""
+    captions: Literal["beside", "alone", "naming", "stores", "appended"] = "beside"
+    """What captions are: beside the biographies, all there is, joined by what they name, all there
+    is with what they state as a store of its own, or with the descriptions appended to them."""
     lenient_names: bool = False
     """Whether a cast name is visible before anybody could know it."""
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -53,6 +54,11 @@ class Variant:
     def view(self) -> dict[str, Any]:
         """What tells this variant's rows from another's, as plain JSON values."""
         return {k: v for k, v in asdict(self).items() if k not in ("name", "reading", "answering")}
+
+    @property
+    def reads_triples(self) -> bool:
+        """Whether it reads what captions state, where a model told that."""
+        return self.captions in ("naming", "stores")
 
     def settings(self, settings: Read) -> Read:
         """Reading parameters as this variant has them."""
@@ -80,6 +86,8 @@ class Variant:
                 view = without_observations(view)
             case "naming":
                 view = text_entities(view)
+            case "stores":
+                view = with_triples(view)
             case "appended":
                 view = without_observations(appended(view))
             case "beside":
@@ -105,6 +113,9 @@ class Variant:
         """
         if self.captions == "appended":
             return _embedded_again(rows, frames, embed)
+        if self.reads_triples:
+            said = texts(frames)
+            return VectorRows([*rows.parts, _embedded(said["triple"], said["text"], embed)])
         if not self.lenient_context:
             return rows
         soon = pl.lit(float("-inf")).alias("visible_from")
@@ -128,7 +139,7 @@ VARIANTS: Mapping[str, Variant] = {
         Variant("no_references", reading={"also_seen": False}),
         Variant("no_identity_notes", reading={"identity_notes": False}),
         Variant("no_frames", reading={"frames": 0}),
-        Variant("per_store", captions="alone"),
+        Variant("per_store", captions="stores"),
         Variant("frames_alone", captions="alone", reading={"rounds": 1, "frames_per_clip": 1}),
         Variant(
             "frames_and_captions", captions="alone", reading={"rounds": 1, "frames_per_clip": 1}
@@ -214,11 +225,16 @@ def _embedded_again(rows: VectorRows, frames: Frames, embed: Embed) -> VectorRow
     changed = changed.filter(pl.col("text") != pl.col("before"))
     if changed.is_empty():
         return rows
-    fresh = pl.DataFrame(
-        {"id": changed["episode"], "vector": encode_vectors(embed(changed["text"].to_list()))}
-    ).select(pl.lit(float("-inf")).alias("visible_from"), "vector", "id")
     kept = [part.filter(~pl.col("id").is_in(changed["episode"].implode())) for part in rows.parts]
-    return VectorRows([*kept, fresh.lazy()])
+    return VectorRows([*kept, _embedded(changed["episode"], changed["text"], embed)])
+
+
+def _embedded(ids: pl.Series, said: pl.Series, embed: Embed) -> pl.LazyFrame:
+    """Vectors of texts that only a variant has, each visible with its node."""
+    vectors = encode_vectors(embed(said.to_list())) if len(said) else []
+    columns = {"id": ids, "vector": pl.Series(vectors, dtype=pl.Binary)}
+    soon = pl.lit(float("-inf")).alias("visible_from")
+    return pl.DataFrame(columns).select(soon, "vector", "id").lazy()
 
 
 def no_association(frames: Frames) -> dict[str, pl.DataFrame]:

@@ -16,6 +16,8 @@ WORDS = [
     *("the", "a", "of", "on", "red", "blue", "cup", "mixer", "pan", "table", "hand"),
     *("wash", "pour", "put", "takes", "cuts", "Shure", "Lucia"),
 ]
+ENDS = ["I", "me", "red cup", "Red-cup", "Lucia's pan", "Lucia", "table", "mixer", "blue cup"]
+"""Subjects and objects of triples."""
 DIM = 24
 
 
@@ -161,6 +163,24 @@ def random_tables(
             visible_from=episodes["visible_from"], vector=encode_vectors(embed(texts)),
         ),
     }  # fmt: skip
+
+
+def with_triples(
+    tables: dict[str, pl.DataFrame], rng: np.random.Generator
+) -> dict[str, pl.DataFrame]:
+    """The same, with up to four triples of each 30-second caption."""
+    short = tables["episodes"].filter(pl.col("scale") == "30sec")
+    told = [
+        {
+            **{key: row[key] for key in ("episode", "start_s", "end_s", "visible_from")},
+            "triple": f"{row['episode']}/t{n:02d}",
+            **{end: str(rng.choice(ENDS)) for end in ("subject", "object")},
+            "predicate": str(rng.choice(WORDS)),
+        }
+        for row in short.iter_rows(named=True)
+        for n in range(int(rng.integers(0, 5)))
+    ]
+    return {**tables, "triples": table("triples", **pl.DataFrame(told).to_dict(as_series=False))}
 
 
 def before(tables: dict[str, pl.DataFrame], at: float) -> dict[str, pl.DataFrame]:

@@ -18,6 +18,7 @@ from resources.chat.openai_compatible import ChatSettings
 from resources.chronicler import Moment
 from resources.chronicler.by_chat import ChatChronicler
 from resources.describer import Line
+from resources.extractor.by_chat import ChatExtractor
 from resources.namer import Scene
 from resources.namer.by_chat import ChatNamer, ChatWardrobe
 from tests.resources.chat.scripted import Script, says
@@ -38,6 +39,7 @@ CASES: dict[str, tuple[dict[str, object], Callable[[KeptChat], object]]] = {
         {"steps": []},
         lambda chat: ChatChronicler(chat).steps([Moment(0, 1, ORDER)], [], 3),
     ),
+    "triples": ({"triples": []}, lambda chat: ChatExtractor(chat, most=9).triples(ORDER)),
     "people": (
         {"people": [{"number": 1, "name": "Ada"}]},
         lambda chat: ChatNamer(chat).assign([SCENE], [LINE], ["Ada"]),
