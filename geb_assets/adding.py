@@ -87,6 +87,7 @@ def add_videos(
         for file in (known.lines if known else ())
         if file.path not in paths and not _moved(file, line_files)
     ]
+    _refuse_repeated([*lines, *line_files])
     parameters = {k: dict(v) for k, v in (known.parameters if known else {}).items()}
     if clip_seconds is not None:
         parameters.setdefault("clips", {})["clip_seconds"] = clip_seconds
@@ -269,6 +270,21 @@ def _videos(
 def _moved(file: SourceFile, fresh: Sequence[SourceFile]) -> bool:
     """Whether a file that is gone is there under another name now."""
     return not Path(file.path).exists() and any(one.digest == file.digest for one in fresh)
+
+
+def _refuse_repeated(files: Sequence[LineFile]) -> None:
+    there: dict[tuple[str, str], LineFile] = {}
+    for file in files:
+        # A name may tell where its cues begin: the same words under two names can be two files.
+        first = there.setdefault((Path(file.path).name, file.digest), file)
+        if first is file:
+            continue
+        if first.path == file.path:
+            raise GebError(
+                f"{file.path} is given twice, as {first.kind}s and {file.kind}s; give it once: "
+                "a file that tells captions from dialogue is read for both"
+            )
+        raise GebError(f"{file.path} holds the same lines as {first.path}; leave it out")
 
 
 def _refuse_overlap(videos: Sequence[Video], clock: Clock) -> None:

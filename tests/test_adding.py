@@ -60,3 +60,17 @@ def test_lines_far_from_all_footage_are_told_of(
     said.write_text(f"start,end,text\n{start},{start + 2},hello\n")
     added = add_videos(home, "r", [film], captions=[said])
     assert any("near the footage" in note for note in added.notes) == noted
+
+
+def test_the_same_lines_are_not_taken_twice(home: Home, film: Path) -> None:
+    said = film.with_name("said.csv")
+    said.write_text("start,end,text\n1,2,hello\n")
+    with pytest.raises(GebError, match="given twice, as captions and transcripts"):
+        add_videos(home, "r", [film], captions=[said], transcripts=[said])
+    add_videos(home, "r", [film], captions=[said])
+    add_videos(home, "r", [], captions=[said])
+    (film.parent / "copy").mkdir()
+    copy = Path(shutil.copy(said, film.parent / "copy"))
+    with pytest.raises(GebError, match="the same lines"):
+        add_videos(home, "r", [], transcripts=[copy])
+    assert [file.path for file in home.registry().recording("r").lines] == [str(said)]
