@@ -75,7 +75,8 @@ def _similarities(
 def _judgements(
     trial: Trial, rules: Rules, questions: Sequence[Question], rows: pl.DataFrame
 ) -> Judgements | None:
-    """What the judge says of every open answer; a reply that it gave before is kept."""
+    """What the judge says of every open answer: once of those that are the same, and a reply that
+    it gave before is kept."""
     judge = readers.judge(trial.roles)
     if judge is None or rules.judged is None:
         return None
@@ -86,13 +87,14 @@ def _judgements(
         if row["question"] in by_id
     ]
     what = f"judging {trial.partition}"
-    found: dict[tuple[str, int], Judgement] = {}
+    asked = list(dict.fromkeys((name, answer) for name, _, answer in waiting))
+    found: dict[tuple[str, str], Judgement] = {}
     with ThreadPoolExecutor(trial.benchmark.parallel) as pool:
-        given = pool.map(lambda one: judged(judge, by_id[one[0]], one[2]), waiting)
-        for (name, run_, _), judgement in zip(waiting, given, strict=True):
-            found[name, run_] = judgement
-            trial.progress(what, len(found), len(waiting))
-    return found
+        given = pool.map(lambda one: judged(judge, by_id[one[0]], one[1]), asked)
+        for one, judgement in zip(asked, given, strict=True):
+            found[one] = judgement
+            trial.progress(what, len(found), len(asked))
+    return {(name, run_): found[name, answer] for name, run_, answer in waiting}
 
 
 def verify(trial: Trial, result: Result) -> Iterator[Finding]:
