@@ -75,4 +75,4 @@ def judge(roles: Roles) -> Judge | None:
 
 def _chat(roles: Roles, role: str, seed: int) -> Seeded:
     settings = roles.profile.chat_settings(role).model_copy(update={"seed": seed})
-    return Seeded(roles.calls.chat(settings, "benchmarks"))
+    return Seeded(roles.calls.chat(settings, role))

@@ -116,7 +116,7 @@ def build(
                 shells = _Shells(home, *known)
             plan = planner.plan(recordings)
             if benchmarks is not None:
-                for_them = _for_them(planner, benchmarks)
+                for_them = made_for(planner, benchmarks)
                 plan = [step for step in plan if (step.asset, step.partition) in for_them]
             steps = _next(planner, plan, wanted, faults, tried)
             if not steps:
@@ -134,7 +134,7 @@ def build(
                     tell(one)
 
 
-def _for_them(planner: Planner, benchmarks: Sequence[str]) -> set[tuple[str, str]]:
+def made_for(planner: Planner, benchmarks: Sequence[str]) -> set[tuple[str, str]]:
     """The (asset, partition) pairs of these benchmarks, and those made on demand that they read."""
     own = [s for s in planner.stages.values() if s.partition == "benchmark"]
     pairs = {(stage.asset, key) for stage in own for key in benchmarks}

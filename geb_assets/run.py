@@ -266,8 +266,22 @@ def work_of(home: Home, planner: Planner, stage: Stage, partition: str) -> Work:
     return _work(home, planner, stage, partition, inputs, rerun=rerun)
 
 
+def trial_of(home: Home, planner: Planner, stage: Stage, partition: str) -> Trial:
+    """The same over benchmarks; without its upstream, nothing of it can have been begun."""
+    built = planner.missing(stage, partition) is None
+    inputs = planner.expected(stage, partition) if built else None
+    rerun = planner.only_failed(stage, partition)
+    return _trial(home, planner, stage, partition, inputs, rerun=rerun)
+
+
 def _trial(
-    home: Home, planner: Planner, stage: Stage, partition: str, inputs: Inputs, *, rerun: bool
+    home: Home,
+    planner: Planner,
+    stage: Stage,
+    partition: str,
+    inputs: Inputs | None,
+    *,
+    rerun: bool,
 ) -> Trial:
     name, benchmark, variant = planner.benchmarks.of_partition(partition)
     sections = {one: planner.section(stage, one, partition) for one in benchmark.recordings}
@@ -299,9 +313,9 @@ def _trial(
     )
 
 
-def _checkpoints(home: Home, stage: Stage, partition: str, inputs: Inputs) -> Checkpoints:
+def _checkpoints(home: Home, stage: Stage, partition: str, inputs: Inputs | None) -> Checkpoints:
     folder = home.cache / "partial" / stage.asset / partition.replace("/", "~")
-    return Checkpoints(folder / inputs.fingerprint)
+    return Checkpoints(folder / (inputs.fingerprint if inputs else "unknown"))
 
 
 def _previous(home: Home, partition: str, *, rerun: bool) -> Callable[[str], pl.DataFrame]:

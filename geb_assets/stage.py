@@ -241,8 +241,9 @@ class Stage:
     in its identity."""
     sources: Callable[[Any, str], Any] = lambda entry, partition: None
     """What it reads of its Recording's or Benchmark's entry, as plain JSON values."""
-    calls: Mapping[str, Callable[[Work], Expected]] = field(default_factory=dict)
-    """Role to what it would be asked, where a chat model serves it."""
+    calls: Mapping[str, Callable[[Any], Expected | None]] = field(default_factory=dict)
+    """Role to what it would be asked for a Work or Trial, where a chat model serves it; None where
+    that cannot be told."""
     checks: Mapping[str, str] = field(default_factory=dict)
     """Invariant name to what it promises."""
     admit: Callable[[Any], Iterator[Finding]] = lambda work: iter(())

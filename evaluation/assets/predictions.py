@@ -31,11 +31,14 @@ from geb_assets.reading.rows import COLUMNS, VECTORS
 from geb_assets.reading.settings import Reading
 from geb_assets.reading.units import SearchedMemory
 from geb_assets.reading.variants import VARIANTS, variant_of
-from geb_assets.stage import Finding, Result, Stage, Trial
+from geb_assets.stage import Expected, Finding, Result, Stage, Trial
 from geb_assets.tables import TABLES
 from resources.store import DeltaStore
 from resources.video import file_digest
 
+_DECISION_TOKENS, _ANSWER_TOKENS, _FRAME_TOKENS = 4000, 7000, 600
+"""About how long the pages of the controller and of the answerer are, and a frame on the latter."""
+_REPLY_TOKENS = 60
 _MOST_OUTSIDE = 0.5
 """From this share of questions that cannot be of the recordings, the recordings are wrong."""
 
@@ -144,21 +147,17 @@ def run(trial: Trial) -> Result:
     opened = {name: _open(trial, name) for name in trial.recordings}
     memories = {name: one.memory for name, one in opened.items()}
     strange = _outside(benchmark, questions, memories)
-    done = _done(trial)
     frames: list[pl.DataFrame] = []
     waiting: list[tuple[int, Question, int]] = []
-    for number in range(benchmark.runs):
-        for place, question in enumerate(questions):
-            part = _part(question, number)
-            kept = done.get(part) or trial.checkpoints.get(part)
-            if kept is not None:
-                frames.append(kept["predictions"])
-            elif question.id in strange:
-                name = recording_of(benchmark, question)
-                row = _unasked(rules, question, place, number, name)
-                frames.append(_frame({**row, "error": strange[question.id]}))
-            else:
-                waiting.append((place, question, number))
+    for place, question, number, kept in _runs(trial, questions):
+        if kept is not None:
+            frames.append(kept["predictions"])
+        elif question.id in strange:
+            name = recording_of(benchmark, question)
+            row = _unasked(rules, question, place, number, name)
+            frames.append(_frame({**row, "error": strange[question.id]}))
+        else:
+            waiting.append((place, question, number))
 
     pairs = [readers(trial.roles, number) for number in range(benchmark.runs)]
 
@@ -268,6 +267,17 @@ def _part(question: Question, number: int) -> str:
     return f"{number}-{hashlib.sha256(question.id.encode()).hexdigest()[:24]}"
 
 
+def _runs(
+    trial: Trial, questions: Sequence[Question]
+) -> Iterator[tuple[int, Question, int, dict[str, pl.DataFrame] | None]]:
+    """Every run of every question: its place, itself, the run, and its row where it is answered."""
+    done = _done(trial)
+    for number in range(trial.benchmark.runs):
+        for place, question in enumerate(questions):
+            part = _part(question, number)
+            yield place, question, number, done.get(part) or trial.checkpoints.get(part)
+
+
 def _done(trial: Trial) -> dict[str, dict[str, pl.DataFrame]]:
     """What a run with failed calls left answered, by part."""
     rows = trial.previous("predictions").filter(pl.col("status") == "ok")
@@ -369,6 +379,27 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _expected(trial: Trial) -> Expected | None:
+    """All rounds of the controller, which may stop sooner, and the answers."""
+    try:
+        questions = questions_of(trial.benchmark)
+    except GebError:
+        return None
+    calls = prompt_tokens = 0
+    for _, question, _, kept in _runs(trial, questions):
+        if kept is not None:
+            continue
+        section = cast(Reading, trial.sections[recording_of(trial.benchmark, question)])
+        answers = [trial.variant.settings(section)]
+        rounds = answers[0].rounds
+        if trial.variant.answering:
+            answers.append(trial.variant.answers_with(section))
+        calls += rounds + len(answers)
+        prompt_tokens += rounds * _DECISION_TOKENS
+        prompt_tokens += sum(_ANSWER_TOKENS + one.frames * _FRAME_TOKENS for one in answers)
+    return Expected(calls, prompt_tokens / max(1, calls), _REPLY_TOKENS)
+
+
 STAGE = Stage(
     asset="predictions",
     partition="benchmark",
@@ -385,6 +416,7 @@ STAGE = Stage(
     reads=tuple(dict.fromkeys([*COLUMNS, *VECTORS, "names", "chains"])),
     optional={READER: ("frames",)},
     varying={"triples": _reads_triples},
+    calls={READER: _expected},
     prompts=PROMPTS,
     sources=sources,
     checks={

@@ -18,7 +18,8 @@ from evaluation.metrics.similarity import sentence_similarity
 from evaluation.scoring import as_rows, score
 from evaluation.tables import markdown, plot
 from geb_assets.benchmarks import FULL, Benchmark
-from geb_assets.stage import Finding, Result, Stage, Trial
+from geb_assets.errors import GebError
+from geb_assets.stage import Expected, Finding, Result, Stage, Trial
 from resources.embedder import TextEmbedder
 
 
@@ -125,6 +126,18 @@ def sources(benchmark: Benchmark, partition: str) -> dict[str, Any]:
     }
 
 
+def _expected(trial: Trial) -> Expected | None:
+    """A judgement for each open answer of the variant's own: the full system's are kept."""
+    rules = rules_of(trial.benchmark.kind)
+    if rules.judged is None:
+        return Expected(0, 0, 0)
+    try:
+        graded = [one for one in questions_of(trial.benchmark) if rules.graded(one)]
+    except GebError:
+        return None
+    return Expected(len(graded) * trial.benchmark.runs, 700, 200)
+
+
 STAGE = Stage(
     asset="scores",
     partition="benchmark",
@@ -140,6 +153,7 @@ STAGE = Stage(
     reads=("predictions",),
     roles=("text_embedder",),
     optional={readers.JUDGE: ()},
+    calls={readers.JUDGE: _expected},
     prompts=readers.PROMPTS,
     sources=sources,
     checks={

@@ -14,14 +14,17 @@ from evaluation.benchmarks.question import Question, survey
 from evaluation.scoring import Score
 from evaluation.tables import headline, side_by_side
 from geb_assets.benchmarks import FULL, Benchmark, put
-from geb_assets.building import Ran, build
+from geb_assets.building import Ran, build, made_for
+from geb_assets.cli.calls import tell_calls, tell_unused_chat
 from geb_assets.cli.output import Output
 from geb_assets.errors import GebError
+from geb_assets.estimate import estimate
 from geb_assets.home import Home
 from geb_assets.reading.memory import Memory
 from geb_assets.reading.variants import variant_of
 from geb_assets.registry import SourceFile
 from geb_assets.reloading import reload_location
+from geb_assets.stages import STAGES
 from resources.video import file_digest
 
 DEMO = "demo"
@@ -62,6 +65,12 @@ def evaluate(
         wanted = [f"{name}/{variant}" for variant in variants or benchmark.variants]
         if FULL in benchmark.variants and f"{name}/{FULL}" not in wanted:
             wanted.insert(0, f"{name}/{FULL}")
+
+        planner = home.planner(STAGES)
+        ours = made_for(planner, wanted)
+        steps = [s for s in planner.plan(benchmark.recordings) if (s.asset, s.partition) in ours]
+        tell_calls(output, estimate(home, planner, steps))
+        tell_unused_chat(output, planner.profile)
 
         def tell(ran: Ran) -> None:
             output.say(f"{ran.asset:<14} {ran.partition:<32} {ran.seconds:7.1f} s")

@@ -109,6 +109,7 @@ def add(output: Output, recording: str, videos: Sequence[Path], **options: Any) 
 @_command
 def plan(output: Output, recording: str | None, why: bool) -> None:
     """List what is stale, what may change with it, and the calls of chat models that takes."""
+    from geb_assets.cli.calls import tell_calls, tell_unused_chat
     from geb_assets.estimate import estimate
     from geb_assets.stages import STAGES
 
@@ -135,11 +136,9 @@ def plan(output: Output, recording: str | None, why: bool) -> None:
             table.add_row(asset, str(counts[asset, "stale"]), str(counts[asset, "may change"]))
         output.plain.print(table)
         output.say("why: geb plan --why    build it: geb build")
-    if asked:
-        table = RichTable("chat model", "for", "calls at most", "tokens, about", "cost", box=None)
-        for one in asked:
-            table.add_row(one.model, f"{one.asset} of {one.partition}", *one.shown())
-        output.plain.print("", table)
+    tell_calls(output, asked)
+    if any(step.asset == "predictions" for step in steps):
+        tell_unused_chat(output, planner.profile)
 
 
 @main.command()

@@ -9,14 +9,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from evaluation.answers import Graded
 from evaluation.assets.predictions import questions_of
-from evaluation.bench.chat_server import running
+from evaluation.bench.chat_server import Running, running
 from evaluation.benchmarks.catalogue import KINDS
 from evaluation.scoring import score
 from geb_assets.adding import add_videos, use_profile
 from geb_assets.benchmarks import Benchmark, put
+from geb_assets.cli import main
+from geb_assets.errors import GebError
+from geb_assets.estimate import Calls, estimate
 from geb_assets.home import Home
 from geb_assets.reading.record import Record
 from geb_assets.registry import SourceFile
@@ -173,3 +177,118 @@ def test_without_a_model_an_answer_rests_on_its_units(clips: Home) -> None:
     assert scores["judge", "all"]["note"] == "no judge is served by this profile"
     assert not {metric for metric, _ in scores if "tokens" in metric}
     assert scores["seconds a question", "all"]["note"] == ""
+
+
+def use(home: Home, url: str) -> None:
+    address = {"base_url": url, "model": "m", "retries": 0}
+    use_profile(home, "read", {f"{chat}.{name}": value for chat in ("chat", "text_chat")
+                               for name, value in address.items()})  # fmt: skip
+
+
+def register(home: Home, **options: Any) -> None:
+    before = home.benchmarks().benchmark("hop")
+    put(home.path, "hop", before.model_copy(update={"variants": ("full",), **options}))
+
+
+def estimated(home: Home) -> dict[tuple[str, str], Calls]:
+    planner = home.planner(STAGES)
+    return {(one.asset, one.partition): one for one in estimate(home, planner, planner.plan())}
+
+
+def answers(server: Running) -> int:
+    return int(server.stats()["told"].get("answered", 0))
+
+
+@pytest.mark.parametrize(("runs", "rounds"), [(1, 1), (2, 2)])
+def test_its_calls_are_told_before_they_are_made(clips: Home, runs: int, rounds: int) -> None:
+    register(clips, runs=runs, reading={"rounds": rounds})
+    # The endpoint's controller never has enough.
+    says = {"decision": "search", "search_query": "tap", "text": '{"score": 7}'}
+    with running(answers=says) as server:
+        use(clips, server.url)
+        told = estimated(clips)
+        assert set(told) == {("predictions", "hop/full"), ("scores", "hop/full")}
+        reading, judging = told["predictions", "hop/full"], told["scores", "hop/full"]
+        assert (reading.role, reading.model) == ("chat", "m")
+        assert reading.calls == 3 * runs * (rounds + 1)
+        # One of the three is asked for its evidence alone.
+        assert (judging.role, judging.calls) == ("text_chat", 2 * runs)
+        assert (reading.prompt_tokens or 0) > 4000 * reading.calls
+        answered(clips)
+        assert answers(server) == reading.calls
+        assert estimated(clips)["scores", "hop/full"] == judging
+        scored(clips)
+        # Two runs that answer alike are judged once.
+        assert answers(server) - reading.calls == 2 <= (judging.calls or 0)
+        assert estimated(clips) == {}
+        # Another variant: the replies that are there tell how long one is.
+        register(clips, variants=("full", "no_references"))
+        known = estimated(clips)["predictions", "hop/no_references"]
+        assert known.calls == reading.calls and known.completion_tokens == 120 * known.calls
+
+
+def test_a_controller_that_stops_sooner_asks_less(clips: Home) -> None:
+    register(clips, reading={"rounds": 5})
+    with running(answers={"decision": "answer", "answer": "Twice."}) as server:
+        use(clips, server.url)
+        told = estimated(clips)["predictions", "hop/full"].calls
+        answered(clips)
+        assert told == 3 * 6 and answers(server) == 3 * 3
+
+
+def test_an_answer_of_other_evidence_is_one_more_call(clips: Home) -> None:
+    register(clips, variants=("full", "no_biographies_answer"), reading={"rounds": 2})
+    use(clips, "http://127.0.0.1:9/v1")
+    told = estimated(clips)
+    assert told["predictions", "hop/full"].calls == 3 * (2 + 1)
+    assert told["predictions", "hop/no_biographies_answer"].calls == 3 * (2 + 2)
+
+
+def test_what_is_answered_already_is_not_counted(clips: Home) -> None:
+    register(clips, parallel=1)
+    says = {"decision": "search", "search_query": "tap"}
+    with running(answers=says, expires_after=4) as server:
+        use(clips, server.url)
+        with pytest.raises(GebError, match="expired"):
+            answered(clips)
+        assert answers(server) == 4
+    assert estimated(clips)["predictions", "hop/full"].calls == 2
+    with running(answers=says) as server:
+        use(clips, server.url)
+        answered(clips)
+        assert answers(server) == 2
+
+
+def test_both_commands_tell_them(clips: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    register(clips)
+    monkeypatch.setenv("GEB_HOME", str(clips.path))
+    monkeypatch.setenv("GEB_CHAT_URL", "http://127.0.0.1:9/v1")
+    unused = "GEB_CHAT_URL is set and not used here"
+    planned = CliRunner().invoke(main, ["plan"])
+    assert planned.exit_code == 0 and planned.output.count(unused) == 1
+    assert "calls at most" not in planned.output
+    says = {"decision": "search", "search_query": "tap", "text": '{"score": 7}'}
+    with running(answers=says) as server:
+        monkeypatch.setenv("GEB_CHAT_URL", server.url)
+        use(clips, server.url)
+        planned = CliRunner().invoke(main, ["plan"])
+        evaluated = CliRunner().invoke(main, ["evaluate", "hop"])
+        spent = answers(server)
+    for done in (planned, evaluated):
+        assert done.exit_code == 0, done.output
+        rows = [line.split() for line in done.output.splitlines()]
+        told = {row[1]: row[4] for row in rows if row[:1] == ["m"]}
+        assert told == {"predictions": "6", "scores": "2"}
+        assert "the controller may stop sooner" in done.output and unused not in done.output
+    assert spent == 6 + 2
+    current = CliRunner().invoke(main, ["plan"])
+    assert "calls at most" not in current.output and unused not in current.output
+
+
+def test_without_its_questions_or_a_model_nothing_is_told(clips: Home) -> None:
+    register(clips)
+    use(clips, "http://127.0.0.1:9/v1")
+    (clips.path / "asked.json").unlink()
+    assert {one.calls for one in estimated(clips).values()} == {None}
+    use_profile(clips, "embedded", {})
+    assert estimated(clips) == {}
