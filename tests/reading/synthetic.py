@@ -183,6 +183,19 @@ def with_triples(
     return {**tables, "triples": table("triples", **pl.DataFrame(told).to_dict(as_series=False))}
 
 
+def with_frames(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """The same, with a stored frame each ten seconds of every clip."""
+    clips = tables["graph_nodes"].filter(pl.col("type") == "clip").select("id", "start_s").rows()
+    shown = [(clip, start + after) for clip, start in clips for after in (0.0, 10.0, 20.0)]
+    frames = table(
+        "frames",
+        clip=[clip for clip, _ in shown],
+        time_s=[time for _, time in shown],
+        jpeg=[f"{clip} {time}".encode() for clip, time in shown],
+    )
+    return {**tables, "frames": frames}
+
+
 def before(tables: dict[str, pl.DataFrame], at: float) -> dict[str, pl.DataFrame]:
     """The rows that exist at a time: what a memory rebuilt then would be made from."""
     seen = tables["observations"].filter(pl.col("visible_from") <= at)["observation"].implode()
@@ -192,4 +205,6 @@ def before(tables: dict[str, pl.DataFrame], at: float) -> dict[str, pl.DataFrame
         if "visible_from" in rows.columns
     }
     kept["memberships"] = tables["memberships"].filter(pl.col("observation").is_in(seen))
+    if "frames" in tables:
+        kept["frames"] = tables["frames"].filter(pl.col("time_s") <= at)
     return kept
