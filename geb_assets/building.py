@@ -91,13 +91,15 @@ def build(
     recordings: Sequence[str] | None = None,
     to: str | None = None,
     benchmarks: Sequence[str] | None = None,
+    memories_only: bool = False,
     tell: Callable[[Ran], None] = lambda ran: None,
 ) -> Built:
     """Materializes the first stale asset's partitions, plans again, and ends when nothing is stale.
 
     ``to`` stops at an asset and what it needs; ``benchmarks`` (keys ``benchmark/variant``) builds
-    the predictions and scores of these alone, and what is made for their sake. A partition that
-    fails is told of at the end, and what does not depend on it goes on.
+    the predictions and scores of these alone, and what is made for their sake; ``memories_only``
+    leaves predictions, scores and what is made for their sake as they are. A partition that fails
+    is told of at the end, and what does not depend on it goes on.
     """
     wanted = _wanted(to)
     ran: list[Ran] = []
@@ -118,6 +120,8 @@ def build(
             if benchmarks is not None:
                 for_them = made_for(planner, benchmarks)
                 plan = [step for step in plan if (step.asset, step.partition) in for_them]
+            if memories_only:
+                plan = [step for step in plan if _of_memory(planner.stages[step.asset])]
             steps = _next(planner, plan, wanted, faults, tried)
             if not steps:
                 return Built(tuple(ran), tuple(dict.fromkeys(faults.values())))
@@ -154,6 +158,10 @@ def _wanted(to: str | None) -> set[str]:
         if stage.asset in wanted:
             wanted.update(stage.upstream)
     return wanted
+
+
+def _of_memory(stage: Stage) -> bool:
+    return stage.partition != "benchmark" and not stage.on_demand
 
 
 def _next(

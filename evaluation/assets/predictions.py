@@ -403,7 +403,7 @@ def _expected(trial: Trial) -> Expected | None:
 STAGE = Stage(
     asset="predictions",
     partition="benchmark",
-    implementation="3",
+    implementation="4",
     run=run,
     description=(
         "Every question of a benchmark, put to the memory as the variant sees it, as of the time "

@@ -33,7 +33,7 @@ def prepare(
         ]
     names = tuple(name_of(seed) for seed in SEEDS)
     say(f"building {', '.join(names)} where they are not built yet; the first time takes minutes")
-    built = build(home, recordings=names)
+    built = build(home, recordings=names, memories_only=True)
     if built.faults:
         raise GebError(built.faults[0])
     file = home.path / "benchmarks" / "demo.json"

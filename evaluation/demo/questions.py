@@ -155,8 +155,9 @@ def shown(truth: pl.DataFrame, seed: int) -> list[DemoQuestion]:
 def sightings(truth: pl.DataFrame) -> Seen:
     """When each subject of each visit is in view."""
     found: Seen = {}
-    for (identity,), rows in truth.filter(~pl.col("overlay")).group_by("identity"):
-        times = rows["time_s"].sort().to_numpy()
+    real = truth.filter(~pl.col("overlay")).sort("identity", "time_s")
+    for (identity,), rows in real.group_by("identity", maintain_order=True):
+        times = rows["time_s"].to_numpy()
         cuts = np.flatnonzero(np.diff(times) > _AWAY_S) + 1
         stretches = iter(np.split(times, cuts))
         for place, visit in enumerate(VISITS):

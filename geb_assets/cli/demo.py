@@ -34,7 +34,7 @@ def demonstrate(output: Output, seed: int) -> dict[str, Any]:
         def tell(ran: Ran) -> None:
             output.say(f"{ran.asset:<14} {ran.partition:<20} {ran.seconds:7.1f} s")
 
-        built = build(home, recordings=[name], tell=tell)
+        built = build(home, recordings=[name], memories_only=True, tell=tell)
     if built.faults:
         raise GebError(built.faults[0])
     if not built.ran:

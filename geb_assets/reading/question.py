@@ -10,6 +10,8 @@ from typing import Literal
 
 from geb_assets.clock import Clock
 from geb_assets.errors import GebError
+from geb_assets.reading.readout import parse_readout
+from geb_assets.reading.times import When, named_times
 
 LONGEST = 10_000
 """Most characters of a question or a choice."""
@@ -94,6 +96,13 @@ class Question:
     def with_choices(self) -> str:
         """The question and its choices as one text."""
         return " ".join((self.text, *self.choices))
+
+    def whens(self, *, now: float) -> list[When]:
+        """The times that its text names; ``now`` is the moment, s, of a question without one."""
+        at = now if self.at is None else self.at
+        written = parse_readout(self.text, clock=self.clock)
+        spoken = named_times(self.text, clock=self.clock, at=at)
+        return [*spoken, When(*written)] if written else spoken
 
     @property
     def asks(self) -> Asks:

@@ -197,3 +197,46 @@ def test_one_sighting_for_both_names_proves_nothing() -> None:
     memory = TinyMemory([sighting("DAY1 09:00:05", 1, both)], names={RED: "cup"})
     record = run("Is the blue cup the same as the red cup?", memory=memory)
     assert not record.decided
+
+
+@pytest.mark.parametrize(("asked", "chosen"), [("first", "I polish the motorbike"),
+                                               ("last", "I find the red cup")])  # fmt: skip
+@pytest.mark.parametrize("swapped", [False, True])
+def test_which_of_two_moments_came_first(asked: str, chosen: str, swapped: bool) -> None:
+    choices = ("I polish the motorbike", "I find the red cup")
+    one, other = choices = choices[::-1] if swapped else choices
+    record = run(f'Which came {asked}: "{one}" or "{other}"?', *choices)
+    assert (record.answer, record.decided) == (chosen, True)
+    assert "DAY1 12:00" in record.why and "DAY2 10:00" in record.why
+
+
+def test_the_order_within_one_caption_is_that_of_its_sentences() -> None:
+    memory = TinyMemory([episode("DAY1 09:00:00", "Alice sings. Shure dances.")])
+    choices = ("Shure dances", "Alice sings")
+    text = "Which came first, Alice sings or Shure dances?"
+    assert run(text, *choices, memory=memory).answer == "Alice sings"
+    assert run(text.replace("first", "last"), *choices, memory=memory).answer == "Shure dances"
+
+
+def test_a_moment_that_is_told_nowhere_is_in_no_order() -> None:
+    choices = ("I polish the motorbike", "I water the flowers")
+    record = run("Which came first, I polish the motorbike or I water the flowers?", *choices)
+    assert "in order of time" not in record.why
+
+
+def test_what_happened_at_a_time() -> None:
+    choices = ("I put a cup away", "I polish the motorbike", "I drink from the cup")
+    assert run("What happened at DAY1 12:00:10?", *choices).choice == "B"
+    assert run("What happened at DAY1 18:00:10?", *choices).choice == "A"
+    assert run("What happened at DAY1 12:00:10?").answer.startswith("I polish")
+
+
+def test_a_time_before_the_question_weighs_what_is_told() -> None:
+    memory = TinyMemory(
+        [episode("DAY1 09:00:00", "I drink tea."), episode("DAY1 10:45:00", "I drink juice.")]
+    )
+    for when, drunk in (("two hours ago", "tea"), ("fifteen minutes ago", "juice")):
+        record = run(
+            f"What did I drink {when}?", "tea", "juice", memory=memory, at=EGO.seconds("DAY1 11:00")
+        )
+        assert record.answer == drunk

@@ -18,6 +18,7 @@ from geb_assets.reading.answerer.passages import (
     support,
     terms,
 )
+from geb_assets.reading.answerer.sequence import in_sequence
 from geb_assets.reading.evidence import Evidence
 from geb_assets.reading.notes import handle
 from geb_assets.reading.question import Question
@@ -64,7 +65,11 @@ class EmbeddedAnswerer:
         same = sameness(question, evidence, weight)
         count = count_things(question, evidence)
         if question.choices:
-            chosen = _chosen_by_sameness(question, same) or _chosen_by_count(question, count)
+            chosen = (
+                _chosen_by_sameness(question, same)
+                or _chosen_by_count(question, count)
+                or in_sequence(question, found, weight)
+            )
             if chosen is not None:
                 return chosen
         elif same is not None:

@@ -126,20 +126,21 @@ def relevances(
 ) -> list[float]:
     """How much each passage has to do with the question, 0 to 1.
 
-    A sighting shares in what its entity's best sighting has: the biography was entered there, and
-    the question may be about another of its times (paper 3.4).
+    Words and, where the question names times, nearness to them count half each. A sighting shares
+    in what its entity's best sighting has: the biography was entered there, and the question may
+    be about another of its times (paper 3.4).
     """
-    wanted = [term for term in content_words(question.text)]
-    own = [
-        max(
-            coverage(wanted, passage.terms, weight),
-            _FIRSTHAND * coverage(wanted, passage.terms | passage.around, weight)
-            if passage.entity
-            else 0.0,
-        )
-        / (1 + _RANK_DECAY * passage.rank)
-        for passage in found
-    ]
+    wanted = content_words(question.text)
+    whens = question.whens(now=max((passage.end_s for passage in found), default=0.0))
+
+    def own_of(passage: Passage) -> float:
+        told = support(wanted, passage, weight)
+        if whens:
+            middle = (passage.start_s + passage.end_s) / 2
+            told = (told + max(when.fits(middle) for when in whens)) / 2
+        return told / (1 + _RANK_DECAY * passage.rank)
+
+    own = [own_of(passage) for passage in found]
     best: dict[str, float] = {}
     for passage, relevance in zip(found, own, strict=True):
         best[passage.entity] = max(best.get(passage.entity, 0.0), relevance)

@@ -20,6 +20,7 @@ from geb_assets import definitions
 from geb_assets.adding import set_parameters
 from geb_assets.asked import keep, records
 from geb_assets.benchmarks import Benchmark, put
+from geb_assets.building import build
 from geb_assets.cli import main
 from geb_assets.errors import GebError
 from geb_assets.forgetting import forget
@@ -102,6 +103,17 @@ def test_a_reading_parameter_reruns_predictions_and_scores_alone(home: Home) -> 
     scores = home.store.read("scores", benchmark="mine", variant="no_association")
     assert {"accuracy", "accuracy minus full", "complete coverage"} <= set(scores["metric"])
     assert set(scores.filter(scores["slice"] == "needs identity")["n"]) == {1}
+
+
+def test_memories_are_built_whatever_became_of_a_benchmarks_file(home: Home) -> None:
+    register(home)
+    (home.path / "asked.json").write_text("[]")
+    set_parameters(home, "r", {"graph.same_instance": 0.4})
+    built = build(home, memories_only=True)
+    assert not built.faults
+    assert {one.asset for one in built.ran} == {"graph"}
+    (fault,) = build(home).faults
+    assert "changed since; register it with" in fault
 
 
 def test_a_changed_graph_reaches_the_benchmarks_that_read_it(home: Home) -> None:

@@ -57,6 +57,12 @@ def test_there_are_enough_of_both_kinds_and_half_need_identity() -> None:
     assert {one.kind for one in asked} == {"choice", "open"} and all(q.identity for q in asked)
 
 
+def test_the_order_of_the_truths_rows_changes_no_question() -> None:
+    found = questions(TRUTH, 7)
+    for seed in range(5):
+        assert questions(TRUTH.sample(fraction=1.0, shuffle=True, seed=seed), 7) == found
+
+
 def test_gold_answers() -> None:
     assert question("same/drank-put").gold == "No, a different one"
     assert question("same/driver-back").gold == "Yes, the same one"
