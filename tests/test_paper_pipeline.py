@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,16 +14,28 @@ import polars as pl
 import pytest
 
 from evaluation.bench.chat_server import Running, running
+from evaluation.demo.recording import DEFAULT_SEED, add, name_of
 from geb_assets.adding import set_parameters, use_profile
 from geb_assets.doctor import examine
 from geb_assets.home import Home
 from geb_assets.reading.memory import Memory
+from geb_assets.stages import STAGES
 from geb_assets.tables import TABLES
 from resources.store import decode_vectors
 from tests.homes import add_all, render, up_to_date
 from tests.resources.tiny import Tiny
+from tests.test_crash import start
 
 pytestmark = pytest.mark.vision
+
+IN_FLIGHT = 4
+ANY_BOX = {
+    # Random boxes: few, small or large, and soon lost.
+    "detections.max_per_frame": 6,
+    "observations.min_visible_s": 0.6,
+    "observations.whole_frame_area": 1.0,
+    "observations.whole_frame_bordered_area": 1.0,
+}
 
 
 @pytest.fixture
@@ -36,7 +51,8 @@ def served(server: Running, tiny: Tiny, tmp_path: Path) -> Home:
     """A home served by the paper's adapters with small models."""
     home = Home(tmp_path / "home")
     cpu = {"device": "cpu", "precision": "float32"}
-    asked = {"base_url": server.url, "model": "tiny-vl", "timeout_s": 3.0, "backoff_s": 0.01}
+    asked = {"base_url": server.url, "model": "tiny-vl", "timeout_s": 3.0, "backoff_s": 0.01,
+             "in_flight": IN_FLIGHT}  # fmt: skip
     options: dict[str, dict[str, Any]] = {
         "detector": {"weights": tiny("yolo"), "device": "cpu", "image_side": 320},
         "appearance": {"clip": tiny("clip"), "dino": tiny("dinov2"), **cpu},
@@ -56,15 +72,7 @@ def paper(models: Path, served: Home, tmp_path: Path) -> Home:
     """The same with recording ``s``."""
     render(models, tmp_path / "videos")
     add_all(served, tmp_path / "videos", "s")
-    # Random boxes: few, small or large, and soon lost.
-    parameters = {
-        "clips.sample_fps": 5.0,
-        "detections.max_per_frame": 6,
-        "observations.min_visible_s": 0.6,
-        "observations.whole_frame_area": 1.0,
-        "observations.whole_frame_bordered_area": 1.0,
-    }
-    set_parameters(served, "s", parameters)
+    set_parameters(served, "s", {"clips.sample_fps": 5.0, **ANY_BOX})
     return served
 
 
@@ -108,6 +116,66 @@ def test_a_recording_is_built_and_searched_with_the_papers_models(paper: Home) -
     ids = [str(memory.index.nodes.ids[place]) for place in seen.places.tolist()]
     assert set(ids) == {clip for clip, cosine in cosines.items() if cosine > 0} != set()
     assert memory.search("who drinks from the cup?")
+
+
+def finished(home: Home, recording: str) -> pl.DataFrame:
+    """The descriptions that chat models made."""
+    rows = home.store.read("descriptions", recording=recording)
+    return rows.filter(pl.col("model").str.starts_with("tiny-vl@"))
+
+
+@pytest.mark.slow
+def test_the_demonstration_killed_midway_is_described_whole_and_nothing_is_paid_for_twice(
+    models: Path, served: Home, server: Running
+) -> None:
+    add(served, DEFAULT_SEED)
+    demo = name_of(DEFAULT_SEED)
+    # Random boxes lie where the last clip's did, as an overlay's would.
+    parameters = {"detections.max_per_frame": 14, "observations.overlay_min_clips": 100}
+    set_parameters(served, demo, {"clips.sample_fps": 3.0, **ANY_BOX, **parameters})
+
+    build = start(served)
+    while not (done := finished(served, demo).height) or answers(server) < done + 20:
+        assert build.poll() is None, build.communicate()
+        time.sleep(0.02)
+    os.killpg(build.pid, signal.SIGKILL)
+    build.communicate()
+    at_kill = server.stats()["answered"]
+    seen = served.store.read("observations", recording=demo)["observation"].sort()
+    described = finished(served, demo)
+    assert 0 < described.height < len(seen) and len(seen) >= 100
+
+    again = start(served)
+    _, complaints = again.communicate()
+    assert again.returncode == 0, complaints
+    ended = finished(served, demo)
+    assert ended["observation"].sort().equals(seen)
+    assert set(ended["status"]) <= {"ok", "failed"}
+    assert (ended["status"] == "ok").sum() >= 0.99 * len(seen)
+    assert ended.filter((pl.col("status") == "failed") & (pl.col("summary") != "")).is_empty()
+    # The partition that was finished is as it was.
+    kept = ended.filter(pl.col("observation").is_in(described["observation"].implode()))
+    assert kept.equals(described)
+
+    stats = server.stats()
+    told = stats["told"]
+    assert all(told[fault] > 0 for fault in ("limited", "broken", "malformed", "hanging")), told
+    asked_again = [one for one, count in at_kill.items() if stats["answered"][one] > count]
+    # An answer that was under way when the process was killed had not been heard.
+    assert len(asked_again) <= IN_FLIGHT
+    plan = [step for step in served.planner(STAGES).plan([demo]) if step.state == "stale"]
+    assert all(step.why.endswith("failed") for step in plan)
+    assert Memory.open(served, demo).search("who takes the cup?")
+
+    before = answers(server)
+    last = start(served)
+    last.communicate()
+    assert last.returncode == 0
+    assert answers(server) - before <= (ended["status"] == "failed").sum()
+
+
+def answers(server: Running) -> int:
+    return int(server.stats()["told"].get("answered", 0))
 
 
 def test_the_doctor_tries_every_role_on_a_tiny_input(served: Home) -> None:
